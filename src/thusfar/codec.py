@@ -1,0 +1,286 @@
+"""Codec: canonical JSON, digests, chained digests, and the stored form of messages.
+
+Canonical JSON is for digests and comparison only; stored and wire JSON keep the key order
+received. Nothing here reads a clock, a file or the environment.
+
+Source:
+    docs/spec/codec.md
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import hashlib
+import json
+import math
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.errors import TranscriptError
+from thusfar.messages import Message
+
+MAX_DEPTH: Final = 500  # deeper JSON is refused: every reader below recurses at least once a level
+DIGEST_TAG: Final = "tf1:"
+ROOT_CHAIN: Final = "tf1:0"
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder(Message)
+
+
+def canonical_json(value: Any) -> bytes:
+    """Encode a JSON value in the one form that digests and comparisons use.
+
+    Keys by code point, no spaces, UTF-8, integers exact, floats as Python `repr` (1.0 is not
+    1); control characters and lone surrogates as `\\uXXXX`.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, for NaN, an infinity, bytes, a key that is not
+            a string, nesting deeper than 500 levels, or anything that is not JSON.
+
+    Source:
+        docs/spec/codec.md#canonical-json
+
+    Example:
+        >>> canonical_json({"b": 1.0, "a": [None, "\\x00"]})
+        b'{"a":[null,"\\\\u0000"],"b":1.0}'
+    """
+    require_json(value)
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return _utf8(text)
+
+
+def json_text(value: Any) -> str:
+    """Encode a JSON value compactly in the key order received.
+
+    A lone surrogate comes out as its `\\uXXXX` escape, so that the text is valid UTF-8.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, as for `canonical_json`.
+    """
+    require_json(value)
+    return _utf8(json.dumps(value, separators=(",", ":"), ensure_ascii=False)).decode()
+
+
+def parse_json(text: str | bytes, *, where: str = "the input") -> Any:
+    """Decode JSON text strictly: duplicate keys, NaN and infinities are refused.
+
+    Lone surrogates written as escapes are read as they are.
+
+    Args:
+        text: UTF-8 bytes or text.
+        where: What the text is, for the error message. Never content.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, naming the line and column where it failed.
+    """
+    try:
+        return json.loads(
+            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant
+        )
+    except json.JSONDecodeError as error:
+        raise TranscriptError(
+            f"{where[:1].upper()}{where[1:]} was not valid JSON at line {error.lineno}, "
+            f"column {error.colno}.",
+            fix="Pass well-formed JSON.",
+            line=error.lineno,
+            column=error.colno,
+        ) from None
+    except UnicodeDecodeError as error:
+        raise TranscriptError(
+            f"{where[:1].upper()}{where[1:]} was not valid UTF-8 at byte {error.start}.",
+            fix="Save it as UTF-8.",
+            byte=error.start,
+        ) from None
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        if isinstance(error, TranscriptError):
+            raise
+        raise TranscriptError(
+            f"{where[:1].upper()}{where[1:]} held a number too long to read.",
+            fix="Write numbers with fewer than 4,300 digits.",
+        ) from None
+
+
+def require_json(value: Any) -> None:
+    """Check that a value is JSON and nothing else, naming the place of the first fault.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, with the path in `facts["path"]`.
+    """
+    stack: list[tuple[Any, str, int]] = [(value, "$", 0)]
+    while stack:
+        item, path, depth = stack.pop()
+        kind = type(item)
+        if kind is str or item is None or kind is bool or kind is int:
+            continue
+        if kind is float:
+            if not math.isfinite(item):
+                raise _not_json("a number that is not finite", path)
+            continue
+        if depth >= MAX_DEPTH:
+            raise _too_deep()
+        if isinstance(item, dict):
+            for key, child in item.items():
+                if not isinstance(key, str):
+                    raise _not_json("a key that is not a string", path)
+                stack.append((child, f"{path}.{key}" if key.isidentifier() else f"{path}[…]", depth + 1))
+        elif isinstance(item, list | tuple):
+            stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(item))
+        elif not isinstance(item, str | int | float):
+            raise _not_json(f"a value of type {kind.__name__}", path)
+
+
+def to_json(value: Any, *, path: str = "$", depth: int = 0) -> Any:
+    """Convert an application value to plain JSON by the one rule used at every edge.
+
+    Dates and times become ISO 8601 text, `Decimal` and `UUID` text, enums their value,
+    tuples lists, mappings dicts; dataclasses, msgspec structs and objects with
+    `model_dump` become dicts. NaN, bytes, sets and keys that are not strings are refused
+    with their place, before anything is written.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, with the path in `facts["path"]`.
+    """
+    if depth > MAX_DEPTH:
+        raise _too_deep()
+    if value is None or isinstance(value, bool | str):
+        return str(value) if isinstance(value, enum.Enum) else value
+    if isinstance(value, enum.Enum):
+        return to_json(value.value, path=path, depth=depth + 1)
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise _not_json("a number that is not finite", path)
+        return float(value)
+    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, decimal.Decimal | uuid.UUID):
+        return str(value)
+    if isinstance(value, Mapping):
+        plain: dict[str, Any] = {}
+        for key, child in value.items():
+            if not isinstance(key, str):
+                raise _not_json("a key that is not a string", path)
+            place = f"{path}.{key}" if key.isidentifier() else f"{path}[…]"
+            plain[key] = to_json(child, path=place, depth=depth + 1)
+        return plain
+    if isinstance(value, list | tuple):
+        return [to_json(v, path=f"{path}[{i}]", depth=depth + 1) for i, v in enumerate(value)]
+    if isinstance(value, msgspec.Struct):
+        return to_json(msgspec.to_builtins(value), path=path, depth=depth + 1)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        return to_json(fields, path=path, depth=depth + 1)
+    if callable(dump := getattr(value, "model_dump", None)):
+        return to_json(dump(mode="json"), path=path, depth=depth + 1)
+    raise _not_json(f"a value of type {type(value).__name__}", path)
+
+
+def encode_message(message: Message) -> bytes:
+    """Encode a message in its stored form: JSON, UTF-8, key order as received.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when its metadata is not JSON.
+    """
+    if message.metadata:
+        require_json(message.metadata)
+    try:
+        return _encoder.encode(message)
+    except (UnicodeEncodeError, RecursionError):
+        return json_text(msgspec.to_builtins(message)).encode()
+
+
+def decode_message(data: bytes | str) -> Message:
+    """Decode the stored form of a message.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when it is not a stored message.
+    """
+    try:
+        return _decoder.decode(data)
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return message_from_json(parse_json(data, where="a stored message"))
+
+
+def message_from_json(value: Any) -> Message:
+    """Make a message from the decoded form of its stored JSON.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when the value has another shape.
+    """
+    try:
+        return msgspec.convert(value, Message)
+    except (msgspec.ValidationError, RecursionError):
+        raise TranscriptError(
+            "A value did not have the shape of a thusfar message.",
+            fix="Pass role and parts as docs/spec/messages.md describes them.",
+        ) from None
+
+
+def message_digest(message: Message) -> str:
+    """Compute the digest of a message's role, name and parts (not id, metadata or wire).
+
+    Returns:
+        `tf1:` and 64 hexadecimal digits of SHA-256 over canonical JSON.
+    """
+    body = {
+        "role": message.role,
+        "name": message.name,
+        "parts": msgspec.to_builtins(message.parts),
+    }
+    return DIGEST_TAG + hashlib.sha256(canonical_json(body)).hexdigest()
+
+
+def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
+    """Extend a chained digest by one message: "is A a prefix of B" is one comparison.
+
+    Args:
+        previous: The chain so far; `ROOT_CHAIN` before the first message.
+        digest: Digest of the next message.
+        salt: Secret of the thread, so that a stored chain does not let erased text be
+            guessed; empty for caller-owned lists.
+    """
+    return DIGEST_TAG + hashlib.sha256(f"{salt}\n{previous}\n{digest}".encode()).hexdigest()
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise TranscriptError(
+            "A JSON object had the same key twice.", fix="Give each key of an object once."
+        )
+    return made
+
+
+def _refuse_constant(_: str) -> Any:
+    raise TranscriptError(
+        "A JSON text held NaN or an infinity.", fix="Use null or a finite number."
+    )
+
+
+def _not_json(what: str, path: str) -> TranscriptError:
+    return TranscriptError(
+        f"A value held {what} at {path}.", fix="Convert it to a JSON value first.", path=path
+    )
+
+
+def _too_deep() -> TranscriptError:
+    return TranscriptError(
+        f"A JSON value was nested deeper than {MAX_DEPTH} levels.",
+        fix="Flatten it, or keep it as text.",
+        max_depth=MAX_DEPTH,
+    )

@@ -1,0 +1,94 @@
+"""The port that every dialect implements, and how one is found for a list of messages.
+
+A dialect reads and writes one wire format. `describe` and `content` look at one foreign message
+without converting it; `lift` and `lower` convert. A dialect never mutates what it is given.
+
+Source:
+    docs/spec/dialects.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+from thusfar.facts import Content, Facts
+from thusfar.messages import Message
+
+
+class DialectMismatch(Exception):  # noqa: N818 - a signal between dialects, not an error of ours
+    """Raised by a dialect for a message that is not of its wire format; never leaves the library."""
+
+
+class Dialect(Protocol):
+    """One wire format.
+
+    Laws, each tested over every recorded payload:
+
+    1. `describe(x) == facts_of(lift(x))` and `content(x) == content_of(lift(x))`.
+    2. `lower(lift(x)) == x` after canonical JSON.
+    3. A message of another format raises `DialectMismatch`, from `describe` already, unless
+       both formats would describe it with the same facts.
+    4. Nothing is dropped in silence: what cannot be lowered raises `UNSUPPORTED_PART`.
+    """
+
+    @property
+    def name(self) -> str:
+        """The stable name, as on receipts and on the command line."""
+        ...
+
+    def describe(self, message: Any) -> Facts:
+        """Derive the facts of one foreign message. Cheap: no copy, no conversion."""
+        ...
+
+    def content(self, message: Any) -> Content:
+        """Derive what is counted of one foreign message."""
+        ...
+
+    def lift(self, message: Any) -> Message:
+        """Convert one foreign message to canonical form, losing nothing."""
+        ...
+
+    def lower(self, message: Message) -> tuple[Any, ...]:
+        """Convert one canonical message to the wire.
+
+        Returns:
+            One wire message for a message lifted from this dialect; for others as many as the
+            wire needs (openai-chat writes one message a tool result).
+
+        Raises:
+            UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on this wire.
+        """
+        ...
+
+
+def plain(message: Any) -> Mapping[str, Any] | None:
+    """View an SDK object as a mapping; `None` when it is no message-like object.
+
+    Dicts and other mappings come back as they are. Objects of provider SDKs are dumped by duck
+    typing (`model_dump`, `to_dict`, `to_json_dict`), leaving out what was never set.
+    """
+    if isinstance(message, Mapping):
+        return message
+    if callable(dump := getattr(message, "model_dump", None)):
+        dumped = dump(mode="json", by_alias=True, exclude_unset=True)
+    elif callable(dump := getattr(message, "to_dict", None)):
+        dumped = dump()
+    else:
+        return None
+    return dumped if isinstance(dumped, Mapping) else None
+
+
+def as_sequence(messages: Any) -> Sequence[Any]:
+    """Keep a list or tuple as it is; read any other iterable once into a list.
+
+    Raises:
+        TypeError: for text, bytes, a mapping or something that is not iterable.
+    """
+    if isinstance(messages, list | tuple):
+        return messages
+    if isinstance(messages, str | bytes | Mapping):
+        raise TypeError("messages must be a sequence of messages")
+    if isinstance(messages, Sequence):
+        return messages
+    return list(messages)

@@ -1,0 +1,129 @@
+"""Errors: what happened, one imperative fix, facts; never content of a transcript.
+
+The classes form one tree under `HistoryError`. Every class has a stable code, listed in
+`thusfar.codes` and explained on one page each in `docs/errors/`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import msgspec
+
+Fact = int | float | str | bool | None | tuple["Fact", ...]
+
+
+class Diagnostic(msgspec.Struct, frozen=True, kw_only=True):
+    """One finding behind an error: a code, a sentence without content, and facts.
+
+    Attributes:
+        code: Stable identifier, listed in `thusfar.codes`.
+        message: What was found, in the past tense. Never content.
+        positions: Indexes into the caller's list that the finding is about.
+        facts: Counts, limits and ids.
+    """
+
+    code: str
+    message: str
+    positions: tuple[int, ...] = ()
+    facts: dict[str, Any] = {}
+
+
+class HistoryError(Exception):
+    """Base class; catch this to catch everything the library raises on purpose.
+
+    Attributes:
+        code: Stable identifier. Never renamed, never reused; has a docs page.
+        fix: One imperative sentence the caller can act on.
+        diagnostics: The findings behind the error, each with its own code.
+        facts: Counts, limits and ids that explain the failure. Never content.
+        retryable: Whether the same call may succeed later without a change.
+    """
+
+    code: ClassVar[str] = "HISTORY_ERROR"
+    retryable: ClassVar[bool] = False
+
+    def __init__(
+        self, message: str, *, fix: str, diagnostics: tuple[Diagnostic, ...] = (), **facts: Fact
+    ) -> None:
+        super().__init__(message)
+        self.fix = fix
+        self.diagnostics = diagnostics
+        self.facts = facts
+
+    def __str__(self) -> str:
+        return f"{self.args[0]} {self.fix} [{self.code}]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _rebuild, (type(self), self.args[0], self.fix, self.diagnostics, self.facts)
+
+
+def _rebuild(
+    kind: type[HistoryError],
+    message: str,
+    fix: str,
+    diagnostics: tuple[Diagnostic, ...],
+    facts: dict[str, Fact],
+) -> HistoryError:
+    """Make errors survive pickling, which process pools and task queues rely on."""
+    return kind(message, fix=fix, diagnostics=diagnostics, **facts)
+
+
+class OptionsError(HistoryError, TypeError):
+    """An option has the wrong type or an impossible value (raised at construction)."""
+
+    code = "INVALID_OPTIONS"
+
+
+class TranscriptError(HistoryError, ValueError):
+    """A message or file could not be read as the format it was taken for."""
+
+    code = "INVALID_TRANSCRIPT"
+
+
+class RequestCompositionError(HistoryError):
+    """No request can be composed as authored (always raised before dispatch)."""
+
+    code = "INVALID_COMPOSITION"
+
+
+class RequestTooLargeError(RequestCompositionError):
+    """No authorised representation of the request fits the input budget."""
+
+    code = "REQUEST_TOO_LARGE"
+
+
+class RepresentationUnavailableError(RequestCompositionError):
+    """Something the author authorised would fit but was not ready and could not be made."""
+
+    code = "REPRESENTATION_UNAVAILABLE"
+
+
+class ThreadError(HistoryError):
+    """A stored thread refused an operation; the stored record is unchanged."""
+
+    code = "THREAD_ERROR"
+
+
+class StorageError(HistoryError):
+    """The database could not do its work; nothing that was acknowledged is lost."""
+
+    code = "STORAGE_ERROR"
+
+
+class ProviderError(HistoryError):
+    """A provider refused or failed, or a message has no form on its wire."""
+
+    code = "PROVIDER_FAILED"
+
+
+class UnsupportedPartError(ProviderError):
+    """A part of a message has no form in the dialect it was to be lowered to."""
+
+    code = "UNSUPPORTED_PART"
+
+
+class MissingExtraError(HistoryError, ImportError):
+    """A feature needs a package that an optional extra installs."""
+
+    code = "MISSING_EXTRA"
