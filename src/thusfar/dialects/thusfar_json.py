@@ -1,0 +1,68 @@
+"""The thusfar dialect: our own messages, as objects or in their JSON form.
+
+Nothing is translated here: a `Message` lifts to itself. A JSON object is taken only when it is
+the stored form exactly; the parts of a Gemini message have no `type` and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from thusfar.codec import message_from_json
+from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.rules import Rule
+from thusfar.errors import TranscriptError
+from thusfar.facts import Content, Facts, content_of, facts_of
+from thusfar.messages import Message
+
+NAME: Final = "thusfar"
+
+RULES: Final[tuple[Rule, ...]] = ()  # this form is not sent to a provider
+
+
+class ThusfarJSON:
+    """Reads `thusfar.Message` objects and their JSON form; keeps no state."""
+
+    name: Final = NAME
+
+    def describe(self, message: Any) -> Facts:
+        """Derive the facts of one message; see `Dialect.describe`.
+
+        Raises:
+            DialectMismatch: For anything but a `Message` or its stored JSON form.
+        """
+        return facts_of(self.lift(message))
+
+    def content(self, message: Any) -> Content:
+        """Derive what is counted of one message; see `Dialect.content`."""
+        return content_of(self.lift(message))
+
+    def lift(self, message: Any) -> Message:
+        """Return a `Message` as the same object; decode the JSON form to one.
+
+        Raises:
+            DialectMismatch: For anything but a `Message` or its stored JSON form.
+        """
+        if isinstance(message, Message):
+            return message
+        if not isinstance(message, Mapping) or "role" not in message:
+            raise DialectMismatch
+        parts = message.get("parts", ())
+        if not isinstance(parts, list | tuple) or not all(map(_tagged, parts)):
+            raise DialectMismatch
+        try:
+            return message_from_json(message)
+        except TranscriptError:
+            raise DialectMismatch from None
+
+    def lower(self, message: Message) -> tuple[Any, ...]:
+        """Return the message itself: every part has a form here."""
+        return (message,)
+
+
+def _tagged(part: Any) -> bool:
+    return isinstance(part, Mapping) and isinstance(part.get("type"), str)
+
+
+THUSFAR_JSON: Final = ThusfarJSON()
