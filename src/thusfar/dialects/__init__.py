@@ -49,7 +49,7 @@ def dialect(name: str) -> Dialect:
     Raises:
         OptionsError: `INVALID_OPTIONS`, when there is none; the fix lists the names.
     """
-    if not isinstance(name, str) or name not in _HOMES and name not in _registered:
+    if not isinstance(name, str) or (name not in _HOMES and name not in _registered):
         known = ", ".join((*DIALECTS, *_registered))
         raise OptionsError(
             "A dialect was asked for that does not exist.", fix=f"Use one of: {known}."
