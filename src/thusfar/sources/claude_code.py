@@ -1,8 +1,9 @@
 """Claude Code: session logs of one JSON record a line, linked by `parentUuid`.
 
 The messages are those of the Anthropic API, given as they stand. The transcript is the live
-path: from the last record upwards, together with every result of a call on the path, since the
-results of parallel calls fork the chain (the parent of each is the line of its own call).
+path: from the last record up to the first, or to the last compaction, together with every result
+of a call on the path, since the results of parallel calls fork the chain (the parent of each is
+the line of its own call).
 What sub-agents said, notes of the tool and abandoned branches are counted, not given. The stream
 that the command prints (`stream-json`) has no parents; its order is the path.
 
@@ -59,7 +60,7 @@ def load_claude_code(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         messages=messages,
         model=next(filter(None, map(_model, reversed(messages))), None),
         entries=entries,
-        facts=_facts(entries),
+        facts=_facts(entries, compacted=_compacted(records, nodes, kinds, live)),
     )
 
 
@@ -144,17 +145,30 @@ def _entry(record: Any, line: int, kind: EntryKind, *, live: bool) -> Entry:
     )
 
 
+def _compacted(
+    records: Sequence[Any], nodes: Sequence[Node], kinds: Sequence[EntryKind], live: set[int]
+) -> int:
+    """Count the messages that stood above the path until the tool summarised them."""
+    joined = [
+        Node(node.id, node.parent or _id(record.get("logicalParentUuid"))) if node.id else node
+        for record, node in zip(records, nodes, strict=True)
+    ]
+    whole = _with_forks(records, kinds, live_path(joined))
+    return sum(kinds[position] == "message" for position in whole - live)
+
+
 def _model(message: dict[str, Any]) -> str | None:
     return _id(message.get("model"))
 
 
-def _facts(entries: Sequence[Entry]) -> dict[str, int]:
+def _facts(entries: Sequence[Entry], *, compacted: int) -> dict[str, int]:
     counted = Counter(entry.kind for entry in entries)
     live = sum(entry.live for entry in entries)
     return {
         "records": len(entries),
         "messages": live,
-        "alternatives": counted["message"] - live,
+        "alternatives": counted["message"] - live - compacted,
+        "compacted": compacted,
         "sidechain": counted["sidechain"],
         "meta": counted["meta"],
         "other": counted["other"],
