@@ -1,0 +1,31 @@
+"""Numbers of options: whole, bounded so that every one survives JSON, and `True` is not 1."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from thusfar.errors import OptionsError
+
+MAX_SAFE_INTEGER: Final = 2**53 - 1  # the largest integer that JSON peers read exactly
+
+
+def require_whole(owner: str, name: str, value: object, *, least: int = 1) -> None:
+    """Check for `None` or a whole number from `least` to 2**53 - 1.
+
+    Args:
+        owner: What was given the option, for the message.
+        name: Name of the option.
+        value: What was given.
+        least: The smallest number allowed.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, naming the option.
+    """
+    if value is None or (type(value) is int and least <= value <= MAX_SAFE_INTEGER):
+        return
+    shown = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+    raise OptionsError(
+        f"{owner} got {name}={shown}.",
+        fix=f"Pass a whole number from {least} to {MAX_SAFE_INTEGER} for {name}.",
+        option=name,
+    )
