@@ -34,7 +34,7 @@ _decoder = msgspec.json.Decoder(Message)
 
 
 def canonical_json(value: Any) -> bytes:
-    """Encode a JSON value in the one form that digests and comparisons use.
+    r"""Encode a JSON value in the one form that digests and comparisons use.
 
     Keys by code point, no spaces, UTF-8, integers exact, floats as Python `repr` (1.0 is not
     1); control characters and lone surrogates as `\\uXXXX`.
@@ -58,7 +58,7 @@ def canonical_json(value: Any) -> bytes:
 
 
 def json_text(value: Any) -> str:
-    """Encode a JSON value compactly in the key order received.
+    r"""Encode a JSON value compactly in the key order received.
 
     A lone surrogate comes out as its `\\uXXXX` escape, so that the text is valid UTF-8.
 
@@ -82,9 +82,7 @@ def parse_json(text: str | bytes, *, where: str = "the input") -> Any:
         TranscriptError: `INVALID_TRANSCRIPT`, naming the line and column where it failed.
     """
     try:
-        return json.loads(
-            text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant
-        )
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_refuse_constant)
     except json.JSONDecodeError as error:
         raise TranscriptError(
             f"{where[:1].upper()}{where[1:]} was not valid JSON at line {error.lineno}, "
@@ -132,7 +130,9 @@ def require_json(value: Any) -> None:
             for key, child in item.items():
                 if not isinstance(key, str):
                     raise _not_json("a key that is not a string", path)
-                stack.append((child, f"{path}.{key}" if key.isidentifier() else f"{path}[…]", depth + 1))
+                stack.append(
+                    (child, f"{path}.{key}" if key.isidentifier() else f"{path}[…]", depth + 1)
+                )
         elif isinstance(item, list | tuple):
             stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(item))
         elif not isinstance(item, str | int | float):

@@ -127,3 +127,108 @@ class MissingExtraError(HistoryError, ImportError):
     """A feature needs a package that an optional extra installs."""
 
     code = "MISSING_EXTRA"
+
+
+class ThreadNotFoundError(ThreadError):
+    """No thread of this id exists in the namespace."""
+
+    code = "THREAD_NOT_FOUND"
+
+
+class ThreadDeletedError(ThreadError):
+    """The thread was deleted; its id can never be used again."""
+
+    code = "THREAD_DELETED"
+
+
+class ThreadInUseError(ThreadError):
+    """Another owner still has a position where something was to be deleted."""
+
+    code = "THREAD_IN_USE"
+
+
+class MessageNotFoundError(ThreadError):
+    """A message id is not stored in the thread."""
+
+    code = "MESSAGE_NOT_FOUND"
+
+
+class MessageRedactedError(ThreadError):
+    """A message was redacted or deleted; its id can never be used again."""
+
+    code = "MESSAGE_REDACTED"
+
+
+class IdentityConflictError(ThreadError):
+    """An id or a revision stands for something else than the caller holds."""
+
+    code = "IDENTITY_CONFLICT"
+
+
+class InvalidGroupError(ThreadError, ValueError):
+    """Messages do not form one causal group, or a place is not the border of one."""
+
+    code = "INVALID_GROUP"
+
+
+class InvalidMessageError(ThreadError, ValueError):
+    """A message or an id cannot be stored."""
+
+    code = "INVALID_MESSAGE"
+
+
+class ThreadCommitError(ThreadError):
+    """A turn was answered and could not be published; the thread is unchanged."""
+
+    code = "COMMIT_FAILED"
+    retryable = True
+
+
+class UnsupportedCapabilityError(ThreadError):
+    """What was asked needs something that the thread or its store does not have."""
+
+    code = "UNSUPPORTED_CAPABILITY"
+
+
+class StorageBusyError(StorageError):
+    """Somebody else held the database for too long; the same call may succeed later."""
+
+    code = "STORAGE_BUSY"
+    retryable = True
+
+
+class StorageFullError(StorageError):
+    """The disk, or what the database may use of it, is full."""
+
+    code = "STORAGE_FULL"
+
+
+class StorageReadOnlyError(StorageError):
+    """The database cannot be written."""
+
+    code = "STORAGE_READ_ONLY"
+
+
+class StorageUnavailableError(StorageError):
+    """The database cannot be opened or reached; the same call may succeed later."""
+
+    code = "STORAGE_UNAVAILABLE"
+    retryable = True
+
+
+class StorageClosedError(StorageError):
+    """The store was closed before it was used."""
+
+    code = "STORAGE_CLOSED"
+
+
+class CorruptRecordError(StorageError):
+    """A stored record, or the database file, is damaged; it is never skipped."""
+
+    code = "CORRUPT_RECORD"
+
+
+class SchemaTooNewError(StorageError):
+    """The database was written by a newer version and would be misread."""
+
+    code = "SCHEMA_TOO_NEW"

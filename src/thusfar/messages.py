@@ -17,7 +17,12 @@ ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 
 
 class _Part(
-    msgspec.Struct, frozen=True, gc=False, tag_field="type", omit_defaults=True, forbid_unknown_fields=True
+    msgspec.Struct,
+    frozen=True,
+    gc=False,
+    tag_field="type",
+    omit_defaults=True,
+    forbid_unknown_fields=True,
 ):
     """What every part has in common: it is frozen, tagged by `type`, and printable."""
 

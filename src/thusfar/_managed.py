@@ -1,0 +1,244 @@
+"""Managed history without a runtime: a summary of the older part, then the exact recent suffix.
+
+`project` makes no model call, so of the strategies only `digest()` can be carried out here; the
+others need a planner, and without one the policy's `on_miss` decides.
+
+Source:
+    docs/spec/projection.md#managed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from thusfar._digest import digest_lines, fenced
+from thusfar._options import RecentHistoryOptions
+from thusfar._summarize import LEAST_LINE_CHARS, SummaryOptions
+from thusfar.budget import Limits, limits
+from thusfar.capacity import UNKNOWN_CAPACITY
+from thusfar.dialects import Dialect
+from thusfar.errors import RepresentationUnavailableError
+from thusfar.messages import Message, Text
+from thusfar.projection import (
+    Choice,
+    Projection,
+    Setting,
+    View,
+    choose,
+    in_dialect,
+    sequence_of,
+    too_large,
+    unit_counts,
+    window_warnings,
+)
+from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning, as_ranges, without
+from thusfar.tokens import Measure, TokenCount
+
+RECENT_SHARE: Final = 0.4  # of the effective maximum, where recent= is not given
+
+
+@dataclass(slots=True)
+class Form:
+    """One representation of the history: its messages, its size, and what it stands on."""
+
+    messages: list[Any]
+    tokens: int
+    summary_tokens: int | None = None
+
+
+def project_managed(
+    messages: Any,
+    recent: RecentHistoryOptions | None,
+    summary: SummaryOptions,
+    on_miss: str,
+    setting: Setting,
+) -> Projection:
+    """Project a summary of the older part and the exact recent suffix, where full does not do.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, for a defect anywhere under
+            `repair="strict"`.
+        RepresentationUnavailableError: `REPRESENTATION_UNAVAILABLE`, when only a summary would
+            fit and the strategy needs a model.
+        RequestTooLargeError: `REQUEST_TOO_LARGE`, when no authorised form fits.
+    """
+    transcript = sequence_of(messages)
+
+    def run(dialect: Dialect) -> Projection:
+        measure = setting.measure()
+        bounds = setting.limits(measure) if setting.limited else None
+        if recent is None and (bounds is None or bounds.max is None):
+            bounds = limits(setting.budget, UNKNOWN_CAPACITY, measure=measure)
+        most = bounds.max if bounds else None
+        options = recent or RecentHistoryOptions(tokens=max(1, int(RECENT_SHARE * (most or 1))))
+        choice = choose(transcript, dialect, options, measure, whole=True)
+        return _Managed(transcript, dialect, measure, choice, options, setting, bounds).decide(
+            summary, on_miss
+        )
+
+    return in_dialect(transcript, setting, run)
+
+
+def _at_most(tokens: int, limit: int | None) -> bool:
+    return limit is None or tokens <= limit
+
+
+@dataclass(slots=True)
+class _Managed:
+    transcript: Sequence[Any]
+    dialect: Dialect
+    measure: Measure
+    choice: Choice
+    options: RecentHistoryOptions
+    setting: Setting
+    bounds: Limits | None
+
+    def decide(self, summary: SummaryOptions, on_miss: str) -> Projection:
+        """Take the highest fidelity under the watermark, else under the maximum."""
+        everything = ((0, len(self.transcript)),)
+        view = View(self.transcript, self.dialect, self.choice.repairs)
+        full = self._form(view.messages(everything))
+        start, system = self.choice.selection.start, self.choice.window.system
+        covered = without(((system, start),), view.absent(everything))
+        if self._keeps_full(full) or not covered:
+            return self._settle(full, everything, (), view, [])
+        if summary.strategy.kind != "digest":
+            return self._miss(full, covered, view, on_miss)
+        ranges = self.choice.ranges
+        spoken, made, notes = self._spoken(view, start, ranges, summary)
+        if spoken.tokens >= full.tokens:
+            note = ReceiptWarning(
+                code="HISTORY_DIGEST_NOT_SHORTER",
+                facts={"full_tokens": full.tokens, "digest_tokens": spoken.tokens},
+            )
+            return self._settle(full, everything, (), view, [note])
+        if not _at_most(spoken.tokens, self._mark) and _at_most(full.tokens, self._most):
+            return self._settle(full, everything, (), view, [])
+        return self._settle(spoken, ranges, covered, view, notes, made=made)
+
+    def _spoken(
+        self, view: View, start: int, ranges: Sequence[Range], summary: SummaryOptions
+    ) -> tuple[Form, int, list[ReceiptWarning]]:
+        """Write the view with its digest, with shorter lines where the limit asks for them."""
+        system = self.choice.window.system
+        head = view.messages(((0, system),))
+        tail = view.messages(without(ranges, ((0, system),)))
+        chars = asked = dict(summary.strategy.parameters)["line_max_chars"]
+        exchanges = self._lifted(view, start)
+        while True:
+            lines = digest_lines(exchanges, line_max_chars=chars)
+            strategy = f"{summary.strategy.kind}-{summary.strategy.version}"
+            text = fenced(lines, first=system, last=start - 1, strategy=strategy)
+            made = self.dialect.lower(Message("assistant", (Text(text),)))
+            spoken = self._form([*head, *made, *tail])
+            if _at_most(spoken.tokens, self._most) or chars == LEAST_LINE_CHARS:
+                break
+            chars = max(LEAST_LINE_CHARS, chars // 2)
+        spoken.summary_tokens = sum(self.measure.count(self.dialect, list(made)))
+        facts: dict[str, int | float | str] = {"line_max_chars": chars, "asked": asked}
+        notes = [ReceiptWarning(code="HISTORY_DIGEST_SHORTENED", facts=facts)]
+        return spoken, len(made), notes if chars < asked else []
+
+    @property
+    def _mark(self) -> int | None:
+        return self.bounds.optimize_at if self.bounds else None
+
+    @property
+    def _most(self) -> int | None:
+        return self.bounds.max if self.bounds else None
+
+    def _keeps_full(self, full: Form) -> bool:
+        return self.bounds is not None and _at_most(full.tokens, self._mark)
+
+    def _form(self, messages: list[Any]) -> Form:
+        fixed = self.setting.fixed_tokens(self.measure)
+        return Form(messages, fixed + sum(self.measure.count(self.dialect, messages)))
+
+    def _lifted(self, view: View, end: int) -> list[tuple[int, list[Message]]]:
+        """Lift the exchanges that the summary covers, as repaired."""
+        window = self.choice.window
+        starts = window.exchanges_within(window.system, end)
+        spans = zip(starts, [*starts[1:], end], strict=True)
+        lifted = (
+            (low, [self.dialect.lift(m) for m in view.messages(((low, high),))])
+            for low, high in spans
+        )
+        return [(low, messages) for low, messages in lifted if messages]
+
+    def _miss(self, full: Form, covered: tuple[Range, ...], view: View, on_miss: str) -> Projection:
+        if _at_most(full.tokens, self._most):
+            return self._settle(full, ((0, len(self.transcript)),), (), view, [])
+        if on_miss == "recent-only":
+            ranges = self.choice.ranges
+            omitted = sum(b - a for a, b in without(covered, ranges))
+            note = ReceiptWarning(code="HISTORY_RECENT_ONLY", facts={"messages": omitted})
+            return self._settle(self._form(view.messages(ranges)), ranges, (), view, [note])
+        raise RepresentationUnavailableError(
+            "The full history did not fit, and its summary needs a model that a projection "
+            "without a runtime cannot call.",
+            fix="Use summary=summarize.digest(), which needs no model.",
+            input_tokens=full.tokens,
+            max_input_tokens=self._most,
+        )
+
+    def _settle(
+        self,
+        form: Form,
+        ranges: Sequence[Range],
+        covered: tuple[Range, ...],
+        view: View,
+        notes: list[ReceiptWarning],
+        *,
+        made: int = 0,
+    ) -> Projection:
+        window = self.choice.window
+        bounds = self.bounds
+        count = TokenCount(
+            tokens=form.tokens,
+            tokenizer=self.measure.tokenizer,
+            confidence=self.measure.confidence,
+        )
+        if self._most is not None and form.tokens > self._most:
+            raise too_large(count, self._most, "managed")
+        ranges = as_ranges(list(ranges))
+        kept = without(ranges, view.absent(((0, window.end),)))
+        only = without(covered, ranges)
+        rest = without(((window.system, window.end),), ranges)
+        receipt = HistoryReceipt(
+            policy="managed",
+            options=self.options.to_json(),
+            dialect=self.dialect.name,
+            messages=window.end,
+            system=window.system,
+            kept=kept,
+            omitted=() if covered else without(rest, view.absent(((0, window.end),))),
+            summarised=only,
+            opener=as_ranges([self.choice.selection.opener])
+            if self.choice.selection.opener_outside and rest
+            else (),
+            pinned=self.choice.pinned if rest else (),
+            units=unit_counts(self.choice) if rest else None,
+            also_summarised=sum(b - a for a, b in covered) - sum(b - a for a, b in only),
+            added=view.added(((0, window.end),)) + made if covered else view.added(ranges),
+            repairs=view.notes(((0, window.end),)),
+            warnings=(*self._warnings(shortened=bool(rest)), *notes, *self._known()),
+            tokens=count,
+            summary_tokens=form.summary_tokens,
+            limit=bounds.max if bounds and self.setting.limited else None,
+        )
+        return Projection(messages=form.messages, receipt=receipt, _size=lambda: count)
+
+    def _warnings(self, *, shortened: bool) -> tuple[ReceiptWarning, ...]:
+        found = window_warnings(self.choice, self.options, omitted=False)
+        if shortened:
+            return found
+        return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")
+
+    def _known(self) -> tuple[ReceiptWarning, ...]:
+        bounds = self.bounds
+        return tuple(ReceiptWarning(code=c) for c in bounds.warnings) if bounds else ()
+
+
+__all__ = ["project_managed"]

@@ -1,0 +1,176 @@
+"""Summary strategies: inert, versioned values that say how older messages are summarised.
+
+Use the constructors of `summarize`; a strategy never runs anything itself.
+
+Source:
+    docs/spec/summaries.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+from thusfar._options import check_positive, from_mapping
+from thusfar.errors import OptionsError
+
+StrategyKind = Literal["adaptive", "rolling", "hierarchical", "regenerate", "digest"]
+DEFAULT_LINE_CHARS: Final = 200  # one terminal line or two; the process default is the same
+LEAST_LINE_CHARS: Final = 40  # a position, a few words of what was done and of what came of it
+_FACTORY: Final = object()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummarizeStrategy:
+    """A way to stand for older messages. Made by the `summarize` constructors only.
+
+    Attributes:
+        kind: Which constructor made it.
+        version: Version of the strategy; part of a summary's identity.
+        parameters: What else changes the text, as names and whole numbers.
+    """
+
+    kind: StrategyKind
+    version: int = 1
+    parameters: tuple[tuple[str, int], ...] = ()
+    _made_by: object = field(default=None, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self._made_by is not _FACTORY:
+            raise OptionsError(
+                "A summary strategy was not made by summarize.",
+                fix="Use summarize.adaptive(), .rolling(), .hierarchical(), .regenerate() or "
+                ".digest().",
+            )
+
+    @property
+    def _tag(self) -> str:
+        return "SummarizeStrategy"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _remake, (self.kind, self.version, self.parameters)
+
+
+def _remake(
+    kind: StrategyKind, version: int, parameters: tuple[tuple[str, int], ...]
+) -> SummarizeStrategy:
+    return SummarizeStrategy(kind=kind, version=version, parameters=parameters, _made_by=_FACTORY)
+
+
+class summarize:  # noqa: N801 - a namespace of constructors, used like a module
+    """Constructors of summary strategies. None of them generates anything."""
+
+    @staticmethod
+    def adaptive() -> SummarizeStrategy:
+        """Summarise as one segment while small, then hierarchically. The default."""
+        return _remake("adaptive", 1, ())
+
+    @staticmethod
+    def rolling() -> SummarizeStrategy:
+        """Update one running summary with each new range."""
+        return _remake("rolling", 1, ())
+
+    @staticmethod
+    def hierarchical() -> SummarizeStrategy:
+        """Summarise ranges once each and merge them by level."""
+        return _remake("hierarchical", 1, ())
+
+    @staticmethod
+    def regenerate() -> SummarizeStrategy:
+        """Summarise the whole older range each time; its cost is stated on the receipt."""
+        return _remake("regenerate", 1, ())
+
+    @staticmethod
+    def digest(*, line_max_chars: int = DEFAULT_LINE_CHARS) -> SummarizeStrategy:
+        """Write one line an exchange, with no model; nothing disappears.
+
+        Args:
+            line_max_chars: Most characters of a line, its position included. At least 40.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for a number outside its range.
+        """
+        check_positive("summarize.digest()", "line_max_chars", line_max_chars)
+        if line_max_chars < LEAST_LINE_CHARS:
+            raise OptionsError(
+                f"summarize.digest() got line_max_chars={line_max_chars}.",
+                fix=f"Pass at least {LEAST_LINE_CHARS}.",
+                option="line_max_chars",
+            )
+        return _remake("digest", 1, (("line_max_chars", line_max_chars),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SummaryOptions:
+    """How the summary of a managed history is made.
+
+    Attributes:
+        model: Model for the support calls: a name, a model object, or any function of the
+            shape `GenerateText`. `None`: the model of the request.
+        strategy: How the text is made and kept up.
+        max_tokens: Most tokens of an accepted summary; `digest()` is exempt.
+        attempts: Most tries before a failure is reported.
+        instructions: What to keep or to leave out, added to the fixed instruction.
+        name: Identity of a bare function given as `model`; required then.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a value outside its range.
+    """
+
+    model: Any = None
+    strategy: SummarizeStrategy = field(default_factory=summarize.adaptive)
+    max_tokens: int = 500
+    attempts: int = 2
+    instructions: str = ""
+    name: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.strategy, SummarizeStrategy):
+            raise OptionsError(
+                "history() got a summary strategy that was not made by summarize.",
+                fix="Use summarize.adaptive(), .rolling(), .hierarchical(), .regenerate() or "
+                ".digest().",
+                option="strategy",
+            )
+        for name in ("max_tokens", "attempts"):
+            value = getattr(self, name)
+            check_positive("history()", name, value if value is not None else 0)
+        if not isinstance(self.instructions, str):
+            raise OptionsError(
+                "history() got summary instructions that are not text.",
+                fix="Pass a string.",
+                option="instructions",
+            )
+        if isinstance(self.model, Callable) and not self.name and _is_function(self.model):  # type: ignore[arg-type]
+            raise OptionsError(
+                "history() got a bare function as summary model, without a name.",
+                fix="Pass name= beside model=, so that summaries can be told apart.",
+                option="name",
+            )
+
+    @classmethod
+    def of(cls, value: object) -> SummaryOptions:
+        """Read options, a strategy, a mapping of option names, or `None` for the defaults.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for anything else.
+        """
+        if value is None:
+            return cls()
+        if isinstance(value, SummaryOptions):
+            return value
+        if isinstance(value, SummarizeStrategy):
+            return cls(strategy=value)
+        if isinstance(value, Mapping):
+            made: SummaryOptions = from_mapping(cls, value, "history(summary=…)")
+            return made
+        raise OptionsError(
+            "history() got a summary that is neither options nor a strategy.",
+            fix="Pass SummaryOptions(...), a mapping of its options, or a strategy of summarize.",
+            option="summary",
+        )
+
+
+def _is_function(value: object) -> bool:
+    return getattr(value, "name", None) is None and callable(value)

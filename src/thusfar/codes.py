@@ -1,0 +1,57 @@
+"""Codes: the closed table of every error, diagnostic, warning and repair code.
+
+A code is never renamed and never reused. Each has one page, `docs/errors/CODE.md`; a test compares
+the two lists.
+"""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import Final, Literal
+
+CodeKind = Literal["error", "diagnostic", "warning"]
+
+_ERRORS = {
+    "HISTORY_ERROR": "The base of every error of the library.",
+    "INVALID_OPTIONS": "An option had the wrong type or an impossible value.",
+    "INVALID_TRANSCRIPT": "Input could not be read as the format it was taken for.",
+    "INVALID_COMPOSITION": "No request could be composed as authored.",
+    "REQUEST_TOO_LARGE": "No authorised representation fitted the input budget.",
+    "REPRESENTATION_UNAVAILABLE": "An authorised representation was not ready.",
+    "UNSUPPORTED_PART": "A part of a message had no form on the wire it was lowered to.",
+    "PROVIDER_FAILED": "A provider refused or failed.",
+    "MISSING_EXTRA": "A feature needed a package that an optional extra installs.",
+    "THREAD_ERROR": "A stored thread refused an operation.",
+    "STORAGE_ERROR": "The database could not do its work.",
+}
+
+_DIAGNOSTICS = {
+    "INVALID_HISTORY_TRANSCRIPT": "Calls and results of the transcript did not pair.",
+    "HISTORY_NO_SOURCE": "A projection had no transcript to project.",
+    "REQUEST_INPUT_LIMIT": "The request needed more input tokens than the limit.",
+    "HISTORY_EXACT_REMEDY": "Exact history did not fit; a policy would authorise a shorter view.",
+    "EXACT_REPRESENTATION_EXHAUSTED": "The smallest authorised view still did not fit.",
+}
+
+_WARNINGS = {
+    "HISTORY_CAP_OVERFLOW": "The newest unit alone was larger than a cap and was kept whole.",
+    "HISTORY_CAUSAL_BOUNDARY": "An older unit did not fit and no cap was used up exactly.",
+    "HISTORY_OPENER_OUTSIDE_CAP": "The user input that opened the newest turn was added outside "
+    "the caps.",
+    "HISTORY_OPEN_CALLS": "The transcript ends with calls that wait for their results.",
+    "HISTORY_TRANSCRIPT_DEFECT": "Exact history was sent although calls and results do not pair.",
+    "HISTORY_EXACT_NEAR_LIMIT": "Exact history passed the optimization watermark.",
+    "HISTORY_DIGEST_NOT_SHORTER": "The digest was not shorter than what it stands for.",
+    "HISTORY_DIGEST_SHORTENED": "The lines of the digest were shortened to fit the limit.",
+    "HISTORY_RECENT_ONLY": "Older messages were left out because no summary was ready.",
+    "MODEL_CAPACITY_UNKNOWN": "The model is not in the capacity table.",
+}
+
+CODES: Final = MappingProxyType(
+    {
+        **{code: ("error", text) for code, text in _ERRORS.items()},
+        **{code: ("diagnostic", text) for code, text in _DIAGNOSTICS.items()},
+        **{code: ("warning", text) for code, text in _WARNINGS.items()},
+    }
+)
+"""Code to its kind and its one-sentence meaning."""
