@@ -7,7 +7,8 @@ counted, and is asked for only when something has to be counted.
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 import msgspec
 
@@ -25,6 +26,9 @@ from thusfar.messages import (
 )
 
 MediaKind = Literal["image", "audio", "file"]
+
+# Base64 and ciphertext in native blocks are sealed or seen as media, never read as text.
+_SEALED: Final = re.compile(r"[A-Za-z0-9+/_-]{200,}={0,2}")
 
 
 class Link(msgspec.Struct, frozen=True, gc=False):
@@ -64,7 +68,7 @@ class Content(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         texts: Every text a model reads, in order: text, reasoning, names, tool arguments,
-            results.
+            results, and native blocks as their JSON without base64 and ciphertext.
         media: The kinds of its media, in order; their size in bytes never matters.
     """
 
@@ -119,7 +123,7 @@ def _add(part: object, texts: list[str], media: list[MediaKind]) -> None:
             for inner in parts:
                 _add(inner, texts, media)
         case Native(raw=raw):
-            texts.append(raw)
+            texts.append(_SEALED.sub("", raw))
         case Image():
             media.append("image")
         case Audio():

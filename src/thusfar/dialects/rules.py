@@ -22,11 +22,14 @@ class Wire:
         system: The system text outside the list, where the wire has it; `None` when absent.
         tools: Tool definitions of the request; `None` when unknown, and then rules about
             them do not apply.
+        continued: Whether the provider already holds what came before these messages (a
+            previous response, a stored conversation); pairs are then judged only within them.
     """
 
     messages: Sequence[Any]
     system: Any = None
     tools: Sequence[Any] | None = None
+    continued: bool = False
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
