@@ -26,7 +26,7 @@ from thusfar.dialects.anthropic_blocks import (
 from thusfar.dialects.anthropic_rules import RULES
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.leftovers import form_of, leftovers, pack, restore, unpack, with_form
-from thusfar.dialects.shapes import facts_from, opened
+from thusfar.dialects.shapes import facts_from, opened, without_name
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Content, Facts, Link, MediaKind, content_of
 from thusfar.messages import Message, Part, Role, Text
 
@@ -116,6 +116,7 @@ class Anthropic:
             UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on this wire.
             TranscriptError: `INVALID_TRANSCRIPT`, when a `wire` is not as it was lifted.
         """
+        without_name(message, NAME)
         left = unpack(NAME, message.wire)
         written = form_of(left).get("content")
         body: dict[str, Any] = {"role": "user" if message.role == "tool" else message.role}

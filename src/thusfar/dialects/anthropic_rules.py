@@ -186,11 +186,13 @@ def _trailing_space(wire: Wire) -> Iterator[int]:
         yield len(wire.messages) - 1
 
 
-def _breakpoints(value: Any) -> int:
-    if not isinstance(value, list | tuple):
+def _breakpoints(value: Any, *, depth: int = 2) -> int:
+    """Count the blocks with cache_control, also those inside results."""
+    if not isinstance(value, list | tuple) or not depth:
         return 0
     return sum(
-        (block.get("cache_control") is not None) + _breakpoints(block.get("content"))
+        (block.get("cache_control") is not None)
+        + _breakpoints(block.get("content"), depth=depth - 1)
         for block in value
         if isinstance(block, Mapping)
     )

@@ -19,13 +19,19 @@ NOTES: Final = ""  # a key of its own kind: a wire key of that name goes to "as"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Tell whether two JSON values have the same canonical JSON (1, 1.0 and true differ)."""
+    """Tell whether two JSON values have the same canonical JSON (1, 1.0 and true differ).
+
+    Bytes, which SDKs allow in place of base64 text, are compared as such.
+    """
     stack = [(one, other)]
     while stack:
         left, right = stack.pop()
         if left is right:
             continue
-        if isinstance(left, Mapping):
+        if isinstance(left, bytes | bytearray):
+            if not isinstance(right, bytes | bytearray) or left != right:
+                return False
+        elif isinstance(left, Mapping):
             if not isinstance(right, Mapping) or left.keys() != right.keys():
                 return False
             stack.extend((value, right[key]) for key, value in left.items())

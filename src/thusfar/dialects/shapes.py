@@ -15,7 +15,7 @@ from thusfar.codec import parse_json
 from thusfar.dialects.base import DialectMismatch, plain
 from thusfar.errors import TranscriptError, UnsupportedPartError
 from thusfar.facts import ASSISTANT, REASONING, SYSTEM, USER, Facts, Link
-from thusfar.messages import Role
+from thusfar.messages import Message, Role
 
 _SPOKEN: dict[Role, Facts] = {"system": SYSTEM, "user": USER, "assistant": ASSISTANT}
 
@@ -116,6 +116,18 @@ def unsupported(kind: str, dialect: str, why: str, fix: str | None = None) -> No
         part=kind,
         dialect=dialect,
     )
+
+
+def without_name(message: Message, dialect: str) -> None:
+    """Refuse a message whose speaker has a name, for a wire that cannot give one.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, when it has one.
+    """
+    if message.name:
+        unsupported(
+            "name", dialect, "its messages name no speaker", "Write the name into the text."
+        )
 
 
 def base64_of(data: bytes | bytearray) -> str:
