@@ -52,13 +52,17 @@ class OpenAIChat:
         """
         seen = message if type(message) is dict else mapping(message)
         content = seen.get("content")
-        if type(content) is str and content:
-            role = seen.get("role")
+        role = seen.get("role")
+        if role == "assistant" and "tool_calls" in seen:
+            links = _usual_links(seen, content)
+            if links:
+                return Facts("assistant", links)
+        elif type(content) is str and content:
             if role == "user":
                 if "tool_calls" not in seen:
                     return USER
             elif role == "assistant":
-                if "tool_calls" not in seen and "function_call" not in seen:
+                if "function_call" not in seen:
                     return ASSISTANT
             elif role == "tool":
                 call_id, name = seen.get("tool_call_id"), seen.get("name")
@@ -155,16 +159,33 @@ def _may_go_without(seen: Mapping[str, Any], role: Role) -> bool:
             return False
 
 
+def _usual_links(seen: Mapping[str, Any], content: Any) -> tuple[Link, ...]:
+    """Read the calls of a message in its commonest form; none where it needs a closer look."""
+    calls = seen["tool_calls"]
+    if (content is not None and type(content) is not str) or "function_call" in seen:
+        return ()
+    if type(calls) is not list or "content" not in seen:
+        return ()
+    links: list[Link] = []
+    for call in calls:
+        body = call.get("function") if type(call) is dict else None
+        if type(body) is not dict or call.get("type") == "custom":
+            return ()
+        call_id, name, arguments = call.get("id"), body.get("name"), body.get("arguments")
+        if type(call_id) is not str or type(name) is not str or type(arguments) is not str:
+            return ()
+        links.append(Link(call_id, name))
+    return tuple(links)
+
+
 def _content_of_calls(seen: Mapping[str, Any], text: str | None) -> Content:
     """Count a message of text and calls, the commonest of agents, without converting it."""
-    calls = seen["tool_calls"]
-    if not isinstance(calls, list) or any(
-        type(call) is not dict or call.get("type") == "custom" for call in calls
-    ):
+    if not _usual_links(seen, text):
         return content_of(OPENAI_CHAT.lift(seen))
     texts = [text] if text else []
-    for call in read_calls(seen):
-        texts += (call.name, "{}" if call.arguments is None else call.arguments)
+    for call in seen["tool_calls"]:
+        body = call["function"]
+        texts += (body["name"], body["arguments"])
     return Content(tuple(texts))
 
 
