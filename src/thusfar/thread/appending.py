@@ -1,0 +1,328 @@
+"""Appending: one causal group becomes durable, once, at the place it was meant for.
+
+An append without a place follows the owner's head. An append with one follows that message: the
+head moves onto the group if it still stands there; otherwise the group becomes an alternative.
+Nothing is lost and nothing is moved to another parent.
+
+Source:
+    docs/spec/threads.md#append
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+from thusfar.codec import chain_digest
+from thusfar.drive import Steps
+from thusfar.errors import (
+    IdentityConflictError,
+    MessageRedactedError,
+    ThreadError,
+)
+from thusfar.storage import questions as q
+from thusfar.storage.base import Clock
+from thusfar.storage.rows import (
+    ALTERNATIVE,
+    EDITED,
+    POSITION_MASK,
+    REDACTED,
+    SPENT,
+    ChainRow,
+    HeadRow,
+    LeafRow,
+    NodeRow,
+    ThreadRow,
+    first_of,
+)
+from thusfar.thread.paths import (
+    Context,
+    decode,
+    find,
+    id_at,
+    id_of,
+    maybe_thread,
+    parent_of,
+    place_at,
+    require_boundary,
+)
+from thusfar.thread.preparing import Messages, Prepared, prepare, same_content
+from thusfar.thread.tracking import ROOT, Mark, Place, advance, chain_text, digest_bytes, place_of_head
+from thusfar.thread.values import ThreadCommit
+
+
+class Head:
+    """Stands for the owner's head at the moment of the append, where a place is expected."""
+
+    def __repr__(self) -> str:
+        return "HEAD"
+
+
+HEAD: Final = Head()
+After = str | None | Head
+
+
+def append_steps(
+    ctx: Context,
+    clock: Clock,
+    messages: Messages,
+    *,
+    after: After = HEAD,
+    open: bool = False,
+    exact: bool = True,
+) -> Steps[ThreadCommit]:
+    """Append one causal group; see `Thread.append`."""
+    group = prepare(ctx, messages)
+    at = clock()
+    given = any(one.given for one in group)
+    while True:
+        head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner)
+        before = head
+        if head is None:
+            head = yield from first_head(ctx, at)
+        try:
+            if isinstance(after, Head):
+                place = place_of_head(head)
+                parent_id: str | None = head.head_id or None
+            else:
+                place, parent_id = yield from place_after(ctx, after)
+            marks = advance(place, [one.message for one in group], open=open, exact=exact)
+        except ThreadError:
+            if given and (found := (yield from stored(group))):
+                return (yield from replay(ctx, group, found, after))
+            raise
+        if head.flags & SPENT:
+            yield from refuse_spent(group)
+        if place.node == head.node:
+            grown = yield from grow(ctx, place, tip=bool(head.tip))
+            nodes, chains = rows_of(group, marks, place, grown, head.salt, at)
+            moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
+            written = yield q.AppendGroup(moved, before, nodes, chains)
+            status: Literal["selected", "alternative"] = "selected"
+            selected: str | None = moved.head_id
+        else:
+            if given and (found := (yield from stored(group))):
+                return (yield from replay(ctx, group, found, after))
+            written = yield from add_alternative(ctx, group, marks, place, head, at)
+            status, selected = "alternative", head.head_id or None
+        if written:
+            return ThreadCommit(
+                thread_id=ctx.thread_id,
+                status=status,
+                message_ids=tuple([one.message.id or "" for one in group]),
+                parent_id=parent_id,
+                selected_head=selected,
+                committed_at=at,
+            )
+        found = yield from stored(group)
+        if found:
+            return (yield from replay(ctx, group, found, after))
+
+
+def first_head(ctx: Context, at: int) -> Steps[HeadRow]:
+    """Within a lock: make the head of an owner that has none, and the thread if it is new."""
+    thread = yield from maybe_thread(ctx)
+    if thread is None:
+        new = ThreadRow(ctx.thread_id, "", "{}", 0, 0, new_salt(), at, at)
+        thread = yield q.BeginThread(new)
+    return empty_head(thread, ctx.owner, at)
+
+
+def empty_head(thread: ThreadRow, owner: str, at: int) -> HeadRow:
+    """Make the head row of an owner who stands before the first message."""
+    flags = ROOT.flags | (SPENT if thread.spent else 0)
+    return HeadRow(
+        thread.thread_id, owner, 0, 0, "", -1, -1, -1, -1, flags, "", ROOT.chain, 0, thread.salt, at, 0
+    )
+
+
+def new_salt() -> str:
+    """Make a thread's secret. Unit: 32 hexadecimal digits."""
+    return os.urandom(16).hex()
+
+
+def place_after(ctx: Context, after: str | None | Head) -> Steps[tuple[Place, str | None]]:
+    """Find the place behind a message, which must end a group; `None` is the root."""
+    if after is None:
+        return ROOT, None
+    assert isinstance(after, str)
+    row = yield from find(ctx, after)
+    require_boundary(row)
+    place = yield from place_at(row.node)
+    return place, after
+
+
+def grow(ctx: Context, place: Place, *, tip: bool) -> Steps[int]:
+    """Within a lock: choose the number of the first node behind a place."""
+    if tip and place.node and place.node & POSITION_MASK < POSITION_MASK - 1_000_000:
+        return place.node + 1
+    branch: int = yield q.NewBranch(ctx.thread_id, place.node, place.depth + 1)
+    return first_of(branch)
+
+
+def rows_of(
+    group: Sequence[Prepared],
+    marks: Sequence[Mark],
+    place: Place,
+    node: int,
+    salt: str,
+    at: int,
+    *,
+    flags: int = 0,
+    head_then: int = 0,
+    states: Sequence[int] | None = None,
+) -> tuple[tuple[NodeRow, ...], tuple[ChainRow, ...]]:
+    """Make the rows of a group whose first node has the number `node`."""
+    nodes: list[NodeRow] = []
+    chains: list[ChainRow] = []
+    chain, live, size = chain_text(place.chain), place.messages, len(group)
+    for i, (one, mark) in enumerate(zip(group, marks, strict=True)):
+        state = states[i] if states else 0
+        nodes.append(
+            NodeRow(
+                node + i,
+                one.key,
+                one.body,
+                state,
+                i,
+                size,
+                at,
+                mark.depth,
+                mark.turn,
+                mark.exchange,
+                mark.run,
+                mark.flags | flags,
+                mark.pending,
+                head_then,
+            )
+        )
+        if not state:
+            chain = chain_digest(chain, f"tf1:{one.digest.hex()}", salt=salt)
+            live += 1
+        chains.append(ChainRow(node + i, one.digest, digest_bytes(chain), live))
+    return tuple(nodes), tuple(chains)
+
+
+def head_on(
+    head: HeadRow, last: Prepared, mark: Mark, node: NodeRow, chain: ChainRow, at: int
+) -> HeadRow:
+    """Move a head onto the last message of a group."""
+    return HeadRow(
+        head.thread_id,
+        head.owner,
+        head.revision + 1,
+        node.node,
+        last.message.id or "",
+        mark.depth,
+        mark.turn,
+        mark.exchange,
+        mark.run,
+        node.flags | head.flags & SPENT,
+        mark.pending,
+        chain.chain,
+        chain.messages,
+        head.salt,
+        at,
+    )
+
+
+def add_alternative(
+    ctx: Context,
+    group: Sequence[Prepared],
+    marks: Sequence[Mark],
+    place: Place,
+    head: HeadRow,
+    at: int,
+) -> Steps[bool]:
+    """Within a lock: store a group beside the selected path, remembered as where it continues."""
+    following: list[NodeRow] = (
+        (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
+    )
+    first = yield from grow(ctx, place, tip=not following)
+    nodes, chains = rows_of(
+        group, marks, place, first, head.salt, at, flags=ALTERNATIVE, head_then=head.node
+    )
+    changes: list[Any] = [q.AddNodes(nodes, chains)]
+    if place.node:
+        changes.append(q.MoveLeaves(ctx.thread_id, place.node, nodes[-1].node))
+    if first & POSITION_MASK == 0:
+        changes.append(q.PutLeaf(LeafRow(first, ctx.thread_id, nodes[-1].node)))
+    yield q.Write(tuple(changes))
+    return True
+
+
+def stored(group: Sequence[Prepared]) -> Steps[dict[bytes, NodeRow]]:
+    """Find which messages of a group are stored already."""
+    found: dict[bytes, NodeRow] = yield q.FindNodes(tuple(one.key for one in group))
+    return found
+
+
+def refuse_spent(group: Sequence[Prepared]) -> Steps[None]:
+    """Refuse ids whose messages were deleted with a branch."""
+    spent = yield q.FindSpent(tuple(one.key for one in group))
+    if spent:
+        raise MessageRedactedError(
+            "An id belonged to a message that was deleted with its branch.",
+            fix="Append under a new id.",
+        )
+
+
+def replay(
+    ctx: Context, group: Sequence[Prepared], found: dict[bytes, NodeRow], after: After
+) -> Steps[ThreadCommit]:
+    """Answer an append whose messages are stored already, if they are stored exactly so.
+
+    Raises:
+        MessageRedactedError: `MESSAGE_REDACTED`, for an erased message.
+        IdentityConflictError: `IDENTITY_CONFLICT`, for another content, group or position.
+    """
+    rows = [found.get(one.key) for one in group]
+    for row in rows:
+        if row is not None and row.state == REDACTED:
+            raise MessageRedactedError(
+                "An id belonged to a message that was redacted.", fix="Append under a new id."
+            )
+    same = all(
+        row is not None
+        and row.at == i
+        and row.size == len(group)
+        and not row.flags & EDITED
+        and same_content(decode(row), one.message)
+        for i, (row, one) in enumerate(zip(rows, group, strict=True))
+    )
+    first, last = rows[0], rows[-1]
+    if not same or first is None or last is None or last.node - first.node != len(group) - 1:
+        raise _conflict(ctx)
+    parent = yield from parent_of(first)
+    parent_id = yield from id_at(parent)
+    if not isinstance(after, Head) and after != parent_id:
+        raise _conflict(ctx)
+    return (yield from commit_of(ctx, first, last, parent_id))
+
+
+def commit_of(
+    ctx: Context, first: NodeRow, last: NodeRow, parent_id: str | None
+) -> Steps[ThreadCommit]:
+    """Make again the receipt that the append of a stored group returned."""
+    rows: list[NodeRow] = yield q.ReadNodes(first.node, last.node)
+    ids = tuple(id_of(row) for row in rows)
+    alternative = bool(first.flags & ALTERNATIVE)
+    selected = (yield from id_at(first.head_then)) if alternative else ids[-1]
+    return ThreadCommit(
+        thread_id=ctx.thread_id,
+        status="alternative" if alternative else "selected",
+        message_ids=ids,
+        parent_id=parent_id,
+        selected_head=selected,
+        committed_at=first.created_at,
+        replayed=True,
+    )
+
+
+def _conflict(ctx: Context) -> IdentityConflictError:
+    return IdentityConflictError(
+        "A message id is stored with other content, in another group or at another position.",
+        fix="Repeat the append exactly, or use new ids.",
+        thread_id=ctx.thread_id,
+    )

@@ -1,0 +1,119 @@
+"""Listing: threads of a namespace, and the branches and owners of one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from thusfar.codec import json_text, parse_json
+from thusfar.drive import Steps
+from thusfar.errors import InvalidMessageError
+from thusfar.storage import questions as q
+from thusfar.storage.base import Clock
+from thusfar.storage.rows import BranchRow, HeadRow, NodeRow, ThreadRow, branch_of, first_of, last_of
+from thusfar.thread.appending import new_salt
+from thusfar.thread.paths import Context, damaged, id_at, id_of, live_thread, maybe_thread, on_path
+from thusfar.thread.preparing import plain_metadata
+from thusfar.thread.values import Branch, ThreadInfo
+
+
+def list_steps(*, limit: int | None = None, offset: int = 0) -> Steps[tuple[ThreadInfo, ...]]:
+    """List the live threads of the namespace; see `thusfar.thread.threads`."""
+    rows: list[tuple[ThreadRow, int, int]] = yield q.ListThreads(limit, offset)
+    return tuple(_info(row, changed, messages) for row, changed, messages in rows)
+
+
+def info_steps(ctx: Context) -> Steps[ThreadInfo]:
+    """Describe one thread; see `Thread.info`."""
+    row = yield from live_thread(ctx)
+    heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
+    changed = max([row.updated_at, *(head.updated_at for head in heads)])
+    messages = sum(head.messages for head in heads if head.owner == "main")
+    return _info(row, changed, messages)
+
+
+def describe_steps(
+    ctx: Context, clock: Clock, *, title: str | None, metadata: Mapping[str, Any] | None
+) -> Steps[ThreadInfo]:
+    """Set title and metadata; see `Thread.describe`."""
+    at = clock()
+    yield q.Lock(ctx.thread_id, ctx.owner, whole=True)
+    row = yield from maybe_thread(ctx)
+    if row is None:
+        new = ThreadRow(ctx.thread_id, "", "{}", 0, 0, new_salt(), at, at)
+        row = yield q.BeginThread(new)
+    if title is not None:
+        row = msgspec.structs.replace(row, title=_title(title))
+    if metadata is not None:
+        row = msgspec.structs.replace(row, metadata=json_text(plain_metadata(metadata)))
+    yield q.Write((q.PutThread(msgspec.structs.replace(row, updated_at=at)),))
+    return (yield from info_steps(ctx))
+
+
+def branches_steps(ctx: Context) -> Steps[tuple[Branch, ...]]:
+    """List the ends of the tree; see `Thread.branches`."""
+    yield q.Snapshot()
+    yield from live_thread(ctx)
+    rows: list[BranchRow] = yield q.ReadBranches(ctx.thread_id)
+    heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
+    found: list[Branch] = []
+    for row in rows:
+        newest: list[NodeRow] = yield q.ReadNodes(
+            first_of(row.branch), last_of(row.branch), 1, newest_first=True
+        )
+        if not newest:
+            raise damaged("A branch held no message.", branch=row.branch)
+        first = yield from id_at(first_of(row.branch))
+        owners: list[str] = []
+        for head in heads:
+            if branch_of(head.node) == row.branch or (
+                head.node and (yield from on_path(newest[0], head.node, head.depth))
+            ):
+                owners.append(head.owner)
+        found.append(
+            Branch(
+                leaf=id_of(newest[0]),
+                start=first or "",
+                parent_id=(yield from id_at(row.parent)),
+                length=newest[0].depth + 1,
+                selected_by=tuple(owners),
+            )
+        )
+    return tuple(found)
+
+
+def owners_steps(ctx: Context) -> Steps[dict[str, str | None]]:
+    """List owners with their heads; see `Thread.owners`."""
+    yield from live_thread(ctx)
+    heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
+    return {head.owner: head.head_id or None for head in heads}
+
+
+def _title(title: object) -> str:
+    if not isinstance(title, str) or len(title) > 1_000 or "\0" in title or not _encodable(title):
+        raise InvalidMessageError(
+            "A title could not be stored.",
+            fix="Use text of at most 1,000 characters without NUL and lone surrogates.",
+        )
+    return title
+
+
+def _encodable(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _info(row: ThreadRow, changed: int, messages: int) -> ThreadInfo:
+    return ThreadInfo(
+        thread_id=row.thread_id,
+        title=row.title,
+        metadata=parse_json(row.metadata, where="the metadata of a thread"),
+        created_at=row.created_at,
+        updated_at=changed,
+        messages=messages,
+    )

@@ -1,0 +1,277 @@
+"""Reading: exact paths, pages of whole groups, siblings, and transcripts for planning.
+
+Reading never moves a selection, and never shortens a path in silence.
+
+Source:
+    docs/spec/threads.md#read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from thusfar.codec import ROOT_CHAIN
+from thusfar.drive import Steps
+from thusfar.errors import IdentityConflictError, InvalidGroupError, OptionsError
+from thusfar.messages import Message
+from thusfar.storage import questions as q
+from thusfar.storage.rows import (
+    LIVE,
+    OPEN,
+    REDACTED,
+    REMOVED,
+    STRANDED,
+    BranchRow,
+    HeadRow,
+    NodeRow,
+    first_of,
+)
+from thusfar.thread.paths import (
+    Context,
+    chain_at,
+    decode,
+    find,
+    group_end,
+    id_at,
+    id_of,
+    is_start,
+    newest_range,
+    older_range,
+    on_path,
+    owner_head,
+    parent_of,
+)
+from thusfar.thread.tracking import chain_text, pending_calls
+from thusfar.thread.values import Entry, ThreadSnapshot, Transcript, Variant
+
+MAX_SAFE_INTEGER = 2**53 - 1
+
+
+def read_steps(
+    ctx: Context, *, at: str | None = None, before: str | None = None, limit: int | None = None
+) -> Steps[ThreadSnapshot]:
+    """Read a path or a page of it; see `Thread.read`."""
+    check_limit(limit)
+    head = yield from owner_head(ctx)
+    node, depth = (head.node, head.depth) if head else (0, -1)
+    if at is not None:
+        target = yield from find(ctx, at)
+        node, depth = target.node, target.depth
+    if before is not None:
+        node, depth = yield from _before(ctx, before, node, depth)
+    rows, more = yield from newest_rows(node, depth, limit)
+    entries = yield from _entries(ctx, rows)
+    return ThreadSnapshot(
+        thread_id=ctx.thread_id,
+        revision=revision_of(head),
+        head=head.head_id or None if head else None,
+        entries=entries,
+        cursor=entries[0].id if more else None,
+    )
+
+
+def transcript_steps(ctx: Context, *, newest: int | None = None) -> Steps[Transcript]:
+    """Read the live messages of the selected path; see `Thread.transcript`."""
+    check_limit(newest, "newest")
+    head = yield from owner_head(ctx)
+    if head is None or not head.node:
+        return Transcript(
+            thread_id=ctx.thread_id,
+            revision=revision_of(head),
+            head=None,
+            messages=(),
+            omitted=0,
+            chain=ROOT_CHAIN,
+            chain_before=ROOT_CHAIN,
+        )
+    rows, more = yield from newest_rows(head.node, head.depth, newest)
+    messages = tuple([decode(row) for row in rows if row.state == LIVE])
+    chain_before = ROOT_CHAIN
+    if more and (parent := (yield from parent_of(rows[0]))):
+        chain_before = chain_text((yield from chain_at(parent)).chain)
+    return Transcript(
+        thread_id=ctx.thread_id,
+        revision=revision_of(head),
+        head=head.head_id,
+        messages=messages,
+        omitted=head.messages - len(messages),
+        chain=chain_text(head.chain),
+        chain_before=chain_before,
+        open_calls=len(pending_calls(head.pending)),
+        unavailable=tuple(id_of(row) for row in rows if row.state == STRANDED),
+    )
+
+
+def check_revision_steps(ctx: Context, revision: str) -> Steps[None]:
+    """Check that the owner's path is as it was; see `Thread.check_revision`."""
+    head = yield from owner_head(ctx)
+    require_revision(ctx, head, revision)
+
+
+def require_revision(ctx: Context, head: HeadRow | None, revision: str) -> None:
+    """Check a revision against a head."""
+    if revision != revision_of(head):
+        raise IdentityConflictError(
+            "The selected path changed since it was read.",
+            fix="Read the transcript again and plan from it.",
+            thread_id=ctx.thread_id,
+        )
+
+
+def revision_of(head: HeadRow | None) -> str:
+    """Write the revision of an owner's path."""
+    return str(head.revision) if head else "0"
+
+
+def check_limit(limit: object, name: str = "limit") -> None:
+    """Check a page size."""
+    if limit is None or (type(limit) is int and 1 <= limit <= MAX_SAFE_INTEGER):
+        return
+    raise OptionsError(
+        f"A read got a {name} that is no number of messages.",
+        fix=f"Pass a whole number from 1 to {MAX_SAFE_INTEGER} for {name}.",
+    )
+
+
+def _before(ctx: Context, before: str, node: int, depth: int) -> Steps[tuple[int, int]]:
+    target = yield from find(ctx, before)
+    start = yield from is_start(target)
+    if not start or not (yield from on_path(target, node, depth)):
+        raise InvalidGroupError(
+            "A page was to end before a message that begins no group of this path.",
+            fix="Pass the cursor of the page read last.",
+        )
+    parent = yield from parent_of(target)
+    return parent, target.depth - 1
+
+
+def newest_rows(node: int, depth: int, limit: int | None) -> Steps[tuple[list[NodeRow], bool]]:
+    """Read the newest whole groups of a path.
+
+    Returns:
+        The rows, oldest first, and whether older ones were left out. At most `limit` rows, unless
+        the newest group alone is larger.
+    """
+    found: list[NodeRow] = []
+    step = yield from newest_range(node, depth)
+    while step is not None:
+        left = None if limit is None else limit - len(found) + 1
+        rows: list[NodeRow] = yield q.ReadNodes(step.low, step.high, left, newest_first=True)
+        found += rows
+        if limit is not None and len(found) > limit:
+            found = yield from _whole_groups(found, limit)
+            break
+        step = yield from older_range(step)
+    more = bool(found) and found[-1].depth > 0
+    found.reverse()
+    return found, more
+
+
+def _whole_groups(newest_first: list[NodeRow], limit: int) -> Steps[list[NodeRow]]:
+    """Cut to whole groups; a single group larger than the limit is completed instead."""
+    for count in range(limit, 0, -1):
+        if newest_first[count - 1].at == 0:
+            return newest_first[:count]
+    oldest = newest_first[-1]
+    rest: list[NodeRow] = yield q.ReadNodes(
+        oldest.node - oldest.at, oldest.node - 1, newest_first=True
+    )
+    whole = [*newest_first, *rest]
+    count = next(i for i, row in enumerate(whole) if row.at == 0) + 1
+    return whole[:count]
+
+
+def _entries(ctx: Context, rows: Sequence[NodeRow]) -> Steps[tuple[Entry, ...]]:
+    if not rows:
+        return ()
+    parent = yield from parent_of(rows[0])
+    parent_id = yield from id_at(parent)
+    variants = yield from variants_of(ctx, rows, parent)
+    entries: list[Entry] = []
+    group = ""
+    for row in rows:
+        message = decode(row) if row.state in (LIVE, STRANDED) else None
+        message_id = message.id if message else id_of(row)
+        assert message_id is not None
+        if row.at == 0 or not group:
+            group = message_id
+        entries.append(_entry(row, message, message_id, parent_id, group, variants.get(row.node)))
+        parent_id = message_id
+    return tuple(entries)
+
+
+def _entry(
+    row: NodeRow,
+    message: Message | None,
+    message_id: str,
+    parent_id: str | None,
+    group: str,
+    variant: Variant | None,
+) -> Entry:
+    kinds = {REMOVED: "removed", REDACTED: "redacted"}
+    return Entry(
+        kind=kinds.get(row.state, "message"),  # type: ignore[arg-type]
+        id=message_id,
+        parent_id=parent_id,
+        message=message,
+        created_at=row.created_at,
+        group=group,
+        open=bool(row.flags & OPEN),
+        available=row.state == LIVE,
+        variant=variant,
+    )
+
+
+def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dict[int, Variant]]:
+    """Find the siblings of the rows of a path.
+
+    Args:
+        ctx: The thread.
+        rows: Consecutive rows of a path, oldest first.
+        parent: The node before the first of them; 0 at the root.
+
+    Returns:
+        By node, only those that have siblings.
+    """
+    child_of = {parent: rows[0].node}
+    child_of.update((one.node, two.node) for one, two in pairwise(rows))
+    forks: list[BranchRow] = []
+    for low, high in _spans(sorted(child_of)):
+        forks += yield q.ReadForks(ctx.thread_id, low, high)
+    siblings: dict[int, list[int]] = {}
+    for fork in forks:
+        if fork.parent in child_of:
+            siblings.setdefault(fork.parent, []).append(first_of(fork.branch))
+    found: dict[int, Variant] = {}
+    for place, starts in siblings.items():
+        if place:
+            following: list[NodeRow] = yield q.ReadNodes(place + 1, place + 1)
+            starts = [row.node for row in following] + starts
+        if len(starts) > 1:
+            found[child_of[place]] = yield from _variant(starts, child_of[place])
+    return found
+
+
+def _spans(nodes: list[int]) -> list[tuple[int, int]]:
+    """Join numbers that follow each other, so that a run is asked for once."""
+    spans: list[tuple[int, int]] = []
+    for node in nodes:
+        if spans and node == spans[-1][1] + 1:
+            spans[-1] = (spans[-1][0], node)
+        else:
+            spans.append((node, node))
+    return spans
+
+
+def _variant(starts: list[int], node: int) -> Steps[Variant]:
+    index = starts.index(node)
+    before = (yield from id_at(starts[index - 1])) if index else None
+    after = (yield from id_at(starts[index + 1])) if index + 1 < len(starts) else None
+    return Variant(index=index, count=len(starts), previous=before, next=after)
+
+
+def whole_group(row: NodeRow) -> Steps[list[NodeRow]]:
+    """Read all messages of a node's group, oldest first."""
+    rows: list[NodeRow] = yield q.ReadNodes(row.node - row.at, group_end(row))
+    return rows

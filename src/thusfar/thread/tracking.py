@@ -1,0 +1,285 @@
+"""Tracking: what an append must know about what stands before it, carried from message to message.
+
+A `Place` says where a path stands after one message: its depth, turn, exchange, open calls and
+digests. `advance` carries it over a group and refuses groups that are not causally whole. Pure.
+
+Source:
+    docs/spec/threads.md#groups
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from thusfar.codec import ROOT_CHAIN
+from thusfar.errors import InvalidGroupError
+from thusfar.facts import ASSISTANT, SYSTEM, USER, Facts, Link, facts_of
+from thusfar.messages import Message, Text
+from thusfar.storage.rows import (
+    ANSWERED,
+    ASKED,
+    BOUNDARY,
+    CARRIED,
+    LEADS,
+    OPEN,
+    ChainRow,
+    HeadRow,
+    NodeRow,
+)
+
+Pending = tuple[str | None, str | None, int]  # call id, tool name, depth of its exchange
+
+ROOT_DIGEST: Final = bytes(32)
+_TAG: Final = len("tf1:")
+_PLAIN: Final = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
+_pendings = msgspec.json.Decoder(tuple[Pending, ...])
+
+
+class Place(msgspec.Struct, frozen=True, gc=False):
+    """Where a path stands after one of its messages; fields as on `HeadRow`."""
+
+    node: int = 0
+    depth: int = -1
+    turn: int = -1
+    exchange: int = -1
+    run: int = -1
+    flags: int = BOUNDARY
+    pending: str = ""
+    chain: bytes = ROOT_DIGEST
+    messages: int = 0
+
+
+ROOT: Final = Place()
+
+
+class Mark(msgspec.Struct, frozen=True, gc=False):
+    """What the path looks like at one message of a group; fields as on `NodeRow`."""
+
+    depth: int
+    turn: int
+    exchange: int
+    run: int
+    flags: int
+    pending: str
+
+
+def place_of_head(head: HeadRow) -> Place:
+    """Tell where an owner stands."""
+    return Place(
+        head.node,
+        head.depth,
+        head.turn,
+        head.exchange,
+        head.run,
+        head.flags,
+        head.pending,
+        head.chain,
+        head.messages,
+    )
+
+
+def place_of_node(node: NodeRow, chain: ChainRow) -> Place:
+    """Tell where a path stands after a stored message."""
+    return Place(
+        node.node,
+        node.depth,
+        node.turn,
+        node.exchange,
+        node.run,
+        node.flags,
+        node.pending,
+        chain.chain,
+        chain.messages,
+    )
+
+
+def chain_text(chain: bytes) -> str:
+    """Write a stored chain as the text that `codec.chain_digest` takes."""
+    return ROOT_CHAIN if chain == ROOT_DIGEST else f"tf1:{chain.hex()}"
+
+
+def digest_bytes(digest: str) -> bytes:
+    """Read a tagged digest as the 32 bytes that are stored."""
+    return bytes.fromhex(digest[_TAG:])
+
+
+def pending_calls(text: str) -> tuple[Pending, ...]:
+    """Read the open calls of a place."""
+    return _pendings.decode(text) if text else ()
+
+
+def facts_of_stored(message: Message) -> Facts:
+    """Derive facts, with a short way for the plain text that most messages are."""
+    parts = message.parts
+    if len(parts) == 1 and type(parts[0]) is Text and message.role in _PLAIN:
+        return _PLAIN[message.role]
+    return facts_of(message)
+
+
+def advance(
+    place: Place, messages: Sequence[Message], *, open: bool = False, exact: bool = True
+) -> list[Mark]:
+    """Carry a place over a group.
+
+    Args:
+        place: Where the group begins.
+        messages: The group.
+        open: Whether calls of the group may stay open, to be answered by a later append.
+        exact: Whether defects are refused; an import keeps them as they are.
+
+    Returns:
+        One mark for each message.
+
+    Raises:
+        InvalidGroupError: `INVALID_GROUP`, for a result without an open call before it, and for
+            a call without a result unless `open`.
+    """
+    if len(messages) == 1 and not place.pending and not place.flags & LEADS:
+        facts = facts_of_stored(messages[0])
+        if not facts.calls and not facts.results and not facts.leads:
+            return [_plain_mark(place, facts)]
+    walk = _Walk(place, exact=exact, may_stay_open=open)
+    marks = [walk.step(i, message) for i, message in enumerate(messages)]
+    left_open = any(made > place.depth for _, _, made, _ in walk.pending)
+    if left_open and exact and not open:
+        raise InvalidGroupError(
+            "A group ended with calls that have no result.",
+            fix="Append the results in the same group, or pass open=True and append them later.",
+            open_calls=len(walk.pending),
+        )
+    bits = BOUNDARY | (OPEN if left_open else 0)
+    marks[-1] = msgspec.structs.replace(marks[-1], flags=marks[-1].flags | bits)
+    question = walk.question_end
+    if question is not None and question < len(marks) - 1 and not marks[question].pending:
+        mark = marks[question]
+        marks[question] = msgspec.structs.replace(mark, flags=mark.flags | BOUNDARY)
+    return marks
+
+
+def _plain_mark(place: Place, facts: Facts) -> Mark:
+    depth = place.depth + 1
+    turn, run, flags = _turn(place.turn, place.run, place.flags, depth, facts)
+    return Mark(depth, turn, depth, run, flags | BOUNDARY, "")
+
+
+def _turn(turn: int, run: int, flags: int, depth: int, facts: Facts) -> tuple[int, int, int]:
+    """Apply the turn rule to one message outside every exchange; see docs/spec/units.md."""
+    flags &= ANSWERED | ASKED
+    if facts.role == "system":
+        return turn, (run if run >= 0 else depth), flags
+    if not facts.user_input:
+        answered = ANSWERED if facts.role == "assistant" else 0
+        return (depth if turn < 0 else turn), -1, flags | answered
+    begins = not flags & ASKED or bool(flags & ANSWERED) or run > 0
+    if not begins:
+        return turn, -1, flags
+    return (run if run > 0 else depth), -1, ASKED
+
+
+class _Walk:
+    """The state of `advance` between two messages of a group."""
+
+    def __init__(self, place: Place, *, exact: bool, may_stay_open: bool) -> None:
+        self.depth, self.turn, self.exchange = place.depth, place.turn, place.exchange
+        self.run, self.flags = place.run, place.flags & CARRIED
+        self.exact, self.may_stay_open = exact, may_stay_open
+        self.begins = place.depth + 1
+        self.pending: list[tuple[str | None, str | None, int, int]] = [
+            (call_id, name, -1, since) for call_id, name, since in pending_calls(place.pending)
+        ]
+        self.question_end: int | None = None
+        self._asking = True
+
+    def step(self, index: int, message: Message) -> Mark:
+        """Take one message."""
+        facts = facts_of_stored(message)
+        self.depth += 1
+        inside = bool(self.pending)
+        follows_reasoning = self.flags & LEADS and facts.role == "assistant"
+        if inside:
+            exchange = min(since for *_, since in self.pending)
+        elif follows_reasoning:
+            exchange = self.exchange
+        else:
+            exchange = self.depth
+        for link in facts.results:
+            self._close(link, index)
+        for call in facts.calls:
+            self._open(call, exchange)
+        self._advance_turn(facts, inside=inside)
+        self.flags = self.flags & ~LEADS | (LEADS if facts.leads else 0)
+        self.exchange = exchange
+        self._asking = self._asking and facts.role in ("system", "user") and not facts.results
+        if self._asking and facts.user_input:
+            self.question_end = index
+        return Mark(self.depth, self.turn, exchange, self.run, self.flags, self._pending_text())
+
+    def _advance_turn(self, facts: Facts, *, inside: bool) -> None:
+        if inside or facts.results:
+            self.run = -1
+            self.turn = self.depth if self.turn < 0 else self.turn
+            self.flags |= ANSWERED if facts.role == "assistant" else 0
+            return
+        leads = self.flags & LEADS
+        self.turn, self.run, self.flags = _turn(
+            self.turn, self.run, self.flags, self.depth, facts
+        )
+        self.flags |= leads
+
+    def _open(self, call: Link, exchange: int) -> None:
+        """Add a call; re-using the id of an open call closes the older one as unanswered."""
+        for i, (call_id, _, made, _) in enumerate(self.pending):
+            if call.id is not None and call_id == call.id:
+                if self.exact and not self.may_stay_open and made >= self.begins:
+                    raise InvalidGroupError(
+                        "A group used a call id again before its first call had a result.",
+                        fix="Give each call of a group its result before its id is used again.",
+                    )
+                del self.pending[i]
+                break
+        self.pending.append((call.id, call.name, self.depth, exchange))
+
+    def _close(self, link: Link, index: int) -> None:
+        """Pair a result with the latest open call of its id, or without ids by name and order."""
+        if link.id is not None:
+            found = next(
+                (i for i in reversed(range(len(self.pending))) if self.pending[i][0] == link.id),
+                None,
+            )
+        else:
+            found = self._by_name(link.name)
+        if found is not None:
+            del self.pending[found]
+        elif self.exact:
+            raise InvalidGroupError(
+                f"Message {index} of the group held a result without an open call before it.",
+                fix="Append the result in the group of its call, or after the open group that "
+                "made the call.",
+                position=index,
+            )
+
+    def _by_name(self, name: str | None) -> int | None:
+        fits = [
+            i
+            for i, (call_id, called, _, _) in enumerate(self.pending)
+            if call_id is None and name in (None, called)
+        ]
+        if not fits:
+            return None
+        newest = max(self.pending[i][2] for i in fits)
+        return next(i for i in fits if self.pending[i][2] == newest)
+
+    def _pending_text(self) -> str:
+        if not self.pending:
+            return ""
+        calls = [(call_id, name, since) for call_id, name, _, since in self.pending]
+        try:
+            return msgspec.json.encode(calls).decode()
+        except UnicodeEncodeError:
+            raise InvalidGroupError(
+                "A call left open had an id or name with half of a surrogate pair.",
+                fix="Close the call in the same group, or give it an id of whole characters.",
+            ) from None

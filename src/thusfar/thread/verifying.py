@@ -1,0 +1,191 @@
+"""Verifying: everything stored of a thread is recomputed and compared; nothing is repaired."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from thusfar.codec import chain_digest, message_digest
+from thusfar.drive import Steps
+from thusfar.errors import CorruptRecordError, Diagnostic
+from thusfar.storage import questions as q
+from thusfar.storage.rows import (
+    LIVE,
+    REDACTED,
+    BranchRow,
+    ChainRow,
+    HeadRow,
+    LeafRow,
+    NodeRow,
+    first_of,
+    last_of,
+)
+from thusfar.thread.paths import Context, decode, id_of, live_thread
+from thusfar.thread.tracking import (
+    ROOT,
+    Place,
+    chain_text,
+    digest_bytes,
+    place_of_head,
+    place_of_node,
+)
+from thusfar.thread.values import Verification
+
+_PAGE: Final = 1_000  # rows read at once, so that a long thread is checked in bounded memory
+_PLACE_BITS: Final = 0x7F
+
+
+def verify_steps(ctx: Context, *, erased: bool) -> Steps[Verification]:
+    """Check everything stored of a thread; see `Thread.verify`."""
+    yield q.Snapshot()
+    thread = yield from live_thread(ctx)
+    branches: list[BranchRow] = yield q.ReadBranches(ctx.thread_id)
+    check = _Check(ctx, thread.salt)
+    heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
+    leaves: list[LeafRow] = yield q.ReadLeaves(ctx.thread_id)
+    check.wanted = {b.parent for b in branches} | {h.node for h in heads}
+    check.wanted |= {leaf.leaf for leaf in leaves} | {leaf.start for leaf in leaves}
+    for branch in branches:
+        yield from _check_branch(check, branch)
+    for head in heads:
+        check.head(head)
+    for leaf in leaves:
+        if leaf.leaf not in check.places or leaf.start not in check.places:
+            check.report("A remembered continuation pointed at nothing.", leaf.start)
+    return Verification(
+        thread_id=ctx.thread_id,
+        messages=check.messages,
+        branches=len(branches),
+        problems=tuple(check.problems),
+        erasure=(yield from _erasure()) if erased else None,
+    )
+
+
+def _erasure() -> Steps[Any]:
+    complete = yield q.Checkpoint()
+    return "complete" if complete else "pending"
+
+
+def _check_branch(check: _Check, branch: BranchRow) -> Steps[None]:
+    low, high = first_of(branch.branch), last_of(branch.branch)
+    check.begin(branch)
+    while True:
+        end = min(low + _PAGE - 1, high)
+        nodes: list[NodeRow] = yield q.ReadNodes(low, end)
+        chains: list[ChainRow] = yield q.ReadChains(low, end)
+        if len(nodes) != len(chains):
+            check.report("Messages and digests of a branch differed in number.", low)
+            return
+        for node, chain in zip(nodes, chains, strict=True):
+            check.node(node, chain)
+        if len(nodes) < _PAGE:
+            check.end(branch)
+            return
+        low = end + 1
+
+
+class _Check:
+    """What has been seen, and what was wrong with it."""
+
+    def __init__(self, ctx: Context, salt: str) -> None:
+        self.ctx, self.salt = ctx, salt
+        self.problems: list[Diagnostic] = []
+        self.places: dict[int, tuple[Place, str]] = {0: (ROOT, "")}
+        self.wanted: set[int] = set()
+        self.messages = 0
+        self._next = 0
+        self._depth = 0
+        self._chain = ""
+        self._live = 0
+        self._group: NodeRow | None = None
+
+    def report(self, message: str, node: int) -> None:
+        """Note a problem."""
+        self.problems.append(
+            Diagnostic(code="CORRUPT_RECORD", message=message, facts={"node": node})
+        )
+
+    def begin(self, branch: BranchRow) -> None:
+        """Stand at the parent of a branch."""
+        parent = self.places.get(branch.parent)
+        if parent is None:
+            self.report("A branch followed a message that is not stored.", first_of(branch.branch))
+            parent = (ROOT, "")
+        elif parent[0].depth + 1 != branch.depth:
+            self.report("A branch began at another depth than it said.", first_of(branch.branch))
+        self._next, self._depth = first_of(branch.branch), branch.depth
+        self._chain, self._live = chain_text(parent[0].chain), parent[0].messages
+        self._group = None
+
+    def node(self, row: NodeRow, chain: ChainRow) -> None:
+        """Check the next message of a branch."""
+        self.messages += 1
+        if row.node != self._next or chain.node != self._next or row.depth != self._depth:
+            self.report("A message stood at another place than it said.", row.node)
+        self._next, self._depth = row.node + 1, row.depth + 1
+        self._check_group(row)
+        self._check_body(row, chain)
+        if row.state == LIVE:
+            self._chain = chain_digest(
+                self._chain, f"tf1:{chain.digest.hex()}", salt=self.salt
+            )
+            self._live += 1
+        if chain.chain != digest_bytes(self._chain) or chain.messages != self._live:
+            self.report("A chained digest did not follow from the one before.", row.node)
+            self._chain, self._live = chain_text(chain.chain), chain.messages
+        if row.node in self.wanted:
+            self.places[row.node] = place_of_node(row, chain), self._id(row)
+
+    def end(self, branch: BranchRow) -> None:
+        """Check that the branch did not end inside a group."""
+        if self._group is not None and self._group.at != self._group.size - 1:
+            self.report("A group was stored in part.", first_of(branch.branch))
+
+    def head(self, head: HeadRow) -> None:
+        """Check that a head says what its message says."""
+        known = self.places.get(head.node)
+        if known is None:
+            self.report("A head pointed at a message that is not stored.", head.node)
+            return
+        place, message_id = known
+        there = place_of_head(head)
+        same = (there.depth, there.turn, there.exchange, there.pending, there.chain) == (
+            place.depth,
+            place.turn,
+            place.exchange,
+            place.pending,
+            place.chain,
+        )
+        flags = there.flags & _PLACE_BITS == place.flags & _PLACE_BITS
+        if not same or not flags or there.messages != place.messages:
+            self.report("A head disagreed with the message it points at.", head.node)
+        if head.head_id != message_id or head.salt != self.salt:
+            self.report("A head had another message id or salt than its thread.", head.node)
+
+    def _check_group(self, row: NodeRow) -> None:
+        before = self._group
+        follows = row.at == 0 if before is None or before.at == before.size - 1 else False
+        inside = before is not None and row.at == before.at + 1 and row.size == before.size
+        if not follows and not inside:
+            self.report("A group was stored in part.", row.node)
+        self._group = row
+
+    def _check_body(self, row: NodeRow, chain: ChainRow) -> None:
+        if row.state == REDACTED:
+            if row.body is not None or chain.digest or row.pending:
+                self.report("A redacted message kept some of its content.", row.node)
+            return
+        try:
+            message = decode(row)
+        except CorruptRecordError:
+            self.report("A message could not be decoded.", row.node)
+            return
+        if digest_bytes(message_digest(message)) != chain.digest:
+            self.report("A message did not have the digest that was stored with it.", row.node)
+        if message.id is None or self.ctx.key(message.id) != row.key:
+            self.report("A message id did not have the key that was stored with it.", row.node)
+
+    def _id(self, row: NodeRow) -> str:
+        try:
+            return id_of(row)
+        except CorruptRecordError:
+            return ""
