@@ -321,6 +321,8 @@ def _render_calls(message: Message) -> dict[str, Any]:
     for part in message.parts:
         style = style_of(part)
         if isinstance(part, ToolCall):
+            if message.role != "assistant":
+                unsupported("tool_call", NAME, "only a model makes calls there")
             if style.get("at"):
                 beside["function_call"] = {"name": part.name, "arguments": part.arguments}
             elif not style.get("only"):

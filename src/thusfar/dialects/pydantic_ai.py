@@ -246,12 +246,13 @@ def _response_kind(part: Part) -> str:  # noqa: RET503 - never ends
             return "tool-call"
         case Image() | Audio() | File():
             return "file"
-    unsupported("tool_result", NAME, "a response cannot hold it")
+    unsupported(str(part.__struct_config__.tag), NAME, "a response cannot hold it")
 
 
 def _new_part(kind: str, parts: Sequence[Part]) -> dict[str, Any]:
-    if kind == "system-prompt" and not all(isinstance(part, Text) for part in parts):
-        unsupported("image", NAME, "a system prompt holds only text")
+    for part in parts if kind == "system-prompt" else ():
+        if not isinstance(part, Text):
+            unsupported(str(part.__struct_config__.tag), NAME, "a system prompt holds only text")
     return _classed(render(kind, parts, {}))
 
 

@@ -114,7 +114,7 @@ def _render_item(part: Any, form: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"kind": "text-content", "content": part.text}
     if not isinstance(part, Image | Audio | File):
-        unsupported(type(part).__name__.lower(), NAME, "a user prompt cannot hold it")
+        unsupported(part.__struct_config__.tag, NAME, "a user prompt cannot hold it")
     if part.url:
         return _tagged(kind or _url_kind(part), {"url": part.url})
     if part.file_id:

@@ -18,6 +18,8 @@ from thusfar.messages import Message
 
 NAME: Final = "thusfar"
 
+_FIELDS: Final = frozenset(Message.__struct_fields__)
+
 RULES: Final[tuple[Rule, ...]] = ()  # this form is not sent to a provider
 
 
@@ -46,7 +48,7 @@ class ThusfarJSON:
         """
         if isinstance(message, Message):
             return message
-        if not isinstance(message, Mapping) or "role" not in message:
+        if not isinstance(message, Mapping) or not message.keys() <= _FIELDS:
             raise DialectMismatch
         parts = message.get("parts", ())
         if not isinstance(parts, list | tuple) or not all(map(_tagged, parts)):
