@@ -11,6 +11,7 @@ from thusfar.dialects import Dialect
 from thusfar.projection import Projection, Setting, finish, in_dialect, sequence_of
 from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges
 from thusfar.repair import defects
+from thusfar.tokens import Measure
 
 
 def project_exact(messages: Any, setting: Setting) -> Projection:
@@ -40,7 +41,12 @@ def project_exact(messages: Any, setting: Setting) -> Projection:
             kept=as_ranges([(0, window.end)]),
             warnings=tuple(warnings),
         )
-        return _near_limit(finish(list(transcript), receipt, setting, dialect), setting)
+        view = list(transcript)
+
+        def counted(measure: Measure) -> int:
+            return sum(measure.count(dialect, view))
+
+        return _near_limit(finish(view, receipt, setting, counted), setting)
 
     return in_dialect(transcript, setting, run)
 

@@ -15,6 +15,8 @@ from thusfar.facts import Facts
 from thusfar.units import group
 
 FIRST_LOOK: Final = 48  # messages described at first where no message cap says more
+TOKENS_A_MESSAGE: Final = 64  # a low guess: too short a look costs another grouping
+MOST_GUESSED: Final = 1024  # messages looked at on a guess alone
 SLACK: Final = 12  # looked at beyond a message cap, to see the units around its border
 
 Count = Callable[[Sequence[Any]], list[int]]

@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -18,7 +18,15 @@ import msgspec
 from thusfar._advance import current_step, select_stepped
 from thusfar._options import RecentHistoryOptions
 from thusfar._recent import Caps, Selection, select_recent
-from thusfar._window import FIRST_LOOK, SLACK, Meter, NeedOlder, Window
+from thusfar._window import (
+    FIRST_LOOK,
+    MOST_GUESSED,
+    SLACK,
+    TOKENS_A_MESSAGE,
+    Meter,
+    NeedOlder,
+    Window,
+)
 from thusfar.budget import InputBudget, Limits, limits
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
@@ -163,7 +171,13 @@ def project_recent(messages: Any, options: RecentHistoryOptions, setting: Settin
         choice = choose(transcript, dialect, options, measure)
         view = View(transcript, dialect, choice.repairs)
         receipt = recent_receipt(choice, view, options, dialect)
-        return finish(view.messages(choice.ranges), receipt, setting, dialect)
+        made = view.messages(choice.ranges)
+
+        def counted(measure: Measure) -> int:
+            fresh, known = view.uncounted(choice.ranges, choice.known)
+            return known + sum(measure.count(dialect, fresh))
+
+        return finish(made, receipt, setting, counted)
 
     return in_dialect(transcript, setting, run)
 
@@ -224,7 +238,7 @@ def choose(
             a defect anywhere.
     """
     end = len(messages)
-    look = end if whole or options.pinned else (options.messages or FIRST_LOOK) + SLACK
+    look = end if whole or options.pinned else first_look(options)
     window = Window(messages, dialect, look=look)
     pinned = pinned_units(window, messages, options)
     free = frozenset(p for low, high in pinned for p in range(low, high))
@@ -262,6 +276,14 @@ def choose(
     if options.repair == "strict":
         refuse_defects(window, ((0, end),) if whole else choice.ranges)
     return choice
+
+
+def first_look(options: RecentHistoryOptions) -> int:
+    """Guess how many messages decide the window; looking further back is always possible."""
+    guesses = [] if options.messages is None else [options.messages]
+    if options.tokens is not None:
+        guesses.append(min(max(FIRST_LOOK, options.tokens // TOKENS_A_MESSAGE), MOST_GUESSED))
+    return min(guesses) + SLACK
 
 
 def pinned_units(
@@ -342,6 +364,20 @@ class View:
             else:
                 view += self._messages[start:end]
         return view
+
+    def uncounted(self, ranges: Sequence[Range], known: Mapping[int, int]) -> tuple[list[Any], int]:
+        """The messages that were not counted yet, and the sum of the counts that are known."""
+        fresh: list[Any] = []
+        total = 0
+        for start, end in ranges:
+            for position in range(start, end):
+                if position in self.repairs.replaced:
+                    fresh += self.repairs.replaced[position]
+                elif position in known:
+                    total += known[position]
+                else:
+                    fresh.append(self._messages[position])
+        return fresh, total
 
     def absent(self, ranges: Sequence[Range]) -> tuple[Range, ...]:
         """Positions whose own message is not in the view because of a repair."""
@@ -431,9 +467,15 @@ def finish(
     view: list[Any],
     receipt: HistoryReceipt,
     setting: Setting,
-    dialect: Dialect,
+    counted: Callable[[Measure], int],
 ) -> Projection:
     """Count the view where something asks for it, and hold it to the limit.
+
+    Args:
+        view: The messages of the view.
+        receipt: What is known of it so far.
+        setting: What it is made for.
+        counted: Counts the messages of the view.
 
     Raises:
         RequestTooLargeError: `REQUEST_TOO_LARGE`, when the whole request exceeds the limit.
@@ -441,7 +483,7 @@ def finish(
 
     def size() -> TokenCount:
         measure = setting.measure()
-        total = sum(measure.count(dialect, view)) + setting.fixed_tokens(measure)
+        total = counted(measure) + setting.fixed_tokens(measure)
         return TokenCount(tokens=total, tokenizer=measure.tokenizer, confidence=measure.confidence)
 
     if not setting.limited:

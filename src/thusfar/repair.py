@@ -78,7 +78,8 @@ def plan_repairs(
     removed: dict[int, dict[int, str]] = {}
     for position, index in grouping.orphans:
         removed.setdefault(position, {})[index] = "orphan-result"
-    for (position, index), (call, _) in grouping.answers.items():
+    answers = grouping.answers()
+    for (position, index), (call, _) in answers.items():
         if call in gone:
             removed.setdefault(position, {})[index] = "paired-with-dropped"
     for position, reason in gone.items():
@@ -89,7 +90,7 @@ def plan_repairs(
         if position not in gone:
             _without_results(repairs, grouping, messages, dialect, position, results, first)
     if mode == "close":
-        _close(repairs, grouping, messages, dialect, unanswered, first)
+        _close(repairs, grouping, messages, dialect, unanswered, answers, first)
     return repairs
 
 
@@ -142,11 +143,12 @@ def _close(
     messages: Sequence[Any],
     dialect: Dialect,
     unanswered: dict[int, list[int]],
+    answers: dict[Place, Place],
     first: int,
 ) -> None:
     """Add one marked result for each unanswered call, behind the caller's last result."""
     last: dict[int, int] = {}
-    for (result, _), (call, _) in grouping.answers.items():
+    for (result, _), (call, _) in answers.items():
         last[call] = max(last.get(call, call), result)
     for position, indexes in unanswered.items():
         calls = [

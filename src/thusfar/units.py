@@ -11,7 +11,7 @@ Source:
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from thusfar.facts import Facts, Link
@@ -28,7 +28,6 @@ class Grouping:
         facts: Facts of the messages in the slice.
         exchanges: Starts of the exchanges that are certain, ascending.
         turns: Starts of the turns that are certain, ascending.
-        answers: The call that each result answers.
         orphans: Results that answer no call, in order.
         unanswered: Calls that are defective: never answered though the conversation went on.
         pending: Calls that still wait at the end of the transcript; not defective.
@@ -38,11 +37,16 @@ class Grouping:
     facts: Sequence[Facts]
     exchanges: list[int]
     turns: list[int]
-    answers: dict[Place, Place] = field(default_factory=dict)
     orphans: tuple[Place, ...] = ()
     unanswered: tuple[Place, ...] = ()
     pending: tuple[Place, ...] = ()
     complete: bool = True
+
+    def answers(self) -> dict[Place, Place]:
+        """Find the call that each result answers; computed anew at each call."""
+        found: dict[Place, Place] = {}
+        _pair_by_id_and_name(self.facts, _Pairs(), found, complete=self.complete)
+        return found
 
     def exchange_start(self, position: int) -> int:
         """Find the start of the exchange that holds a position (a certain one)."""
@@ -94,7 +98,6 @@ def group(facts: Sequence[Facts], *, complete: bool = True) -> Grouping:
         facts=facts,
         exchanges=exchanges,
         turns=_turns(facts, exchanges, complete=complete),
-        answers=pairs.answers,
         orphans=tuple(pairs.orphans),
         unanswered=tuple(pairs.unanswered),
         pending=tuple(pairs.pending),
@@ -104,11 +107,109 @@ def group(facts: Sequence[Facts], *, complete: bool = True) -> Grouping:
 
 @dataclass(slots=True)
 class _Pairs:
-    answers: dict[Place, Place] = field(default_factory=dict)
+    ends: dict[int, int] = field(default_factory=dict)  # message of a call: its last result
     orphans: list[Place] = field(default_factory=list)
     unanswered: list[Place] = field(default_factory=list)
     pending: list[Place] = field(default_factory=list)
     unresolved: int = -1  # newest result whose call may be older than the slice
+
+
+def _pair(facts: Sequence[Facts], *, complete: bool) -> _Pairs:
+    """Pair calls and results, and sort the calls without one."""
+    pairs = _Pairs()
+    waiting = _pair_by_id(facts, pairs, complete=complete)
+    if waiting is None:
+        pairs = _Pairs()
+        waiting = _pair_by_id_and_name(facts, pairs, {}, complete=complete)
+    step = _open_step(facts)
+    if step == 0 and not complete:  # an older entry of this step may have a pending call
+        pairs.unresolved = len(facts) - 1
+    for place in waiting:
+        (pairs.pending if place[0] >= step else pairs.unanswered).append(place)
+    pairs.unanswered.sort()
+    pairs.pending.sort()
+    for call, _ in pairs.pending:
+        pairs.ends[call] = len(facts) - 1
+    return pairs
+
+
+def _pair_by_id(facts: Sequence[Facts], pairs: _Pairs, *, complete: bool) -> Iterable[Place] | None:
+    """Pair where every call and result has an id, as most do; `None` where one has not."""
+    by_id: dict[str, Place] = {}
+    first_calls: dict[str, int] | None = None
+    ends = pairs.ends
+    for position, fact in enumerate(facts):
+        if fact.results:
+            for index, link in enumerate(fact.results):
+                if link.id is None:
+                    return None
+                call = by_id.pop(link.id, None)
+                if call is not None:
+                    ends[call[0]] = position
+                    continue
+                if first_calls is None:
+                    first_calls = {} if complete else _first_calls(facts)
+                # A call in the slice closes all older ones of its id.
+                if complete or first_calls.get(link.id, position) < position:
+                    pairs.orphans.append((position, index))
+                else:
+                    pairs.unresolved = position
+        if fact.calls:
+            for index, link in enumerate(fact.calls):
+                if link.id is None:
+                    return None
+                if link.id in by_id:  # the id is used again: the older call is closed
+                    pairs.unanswered.append(by_id[link.id])
+                by_id[link.id] = (position, index)
+    return by_id.values()
+
+
+def _first_calls(facts: Sequence[Facts]) -> dict[str, int]:
+    """Find the first message in the slice that calls with each id."""
+    found: dict[str, int] = {}
+    for position in range(len(facts) - 1, -1, -1):
+        for link in facts[position].calls:
+            if link.id is not None:
+                found[link.id] = position
+    return found
+
+
+def _pair_by_id_and_name(
+    facts: Sequence[Facts], pairs: _Pairs, answers: dict[Place, Place], *, complete: bool
+) -> Iterable[Place]:
+    """Pair by id with the latest open call, and without ids by name and order."""
+    waiting: dict[Place, Link] = {}
+    by_id: dict[str, Place] = {}
+    by_name: dict[str | None, _Named] = {}
+    seen_ids: set[str] = set()
+    for position, fact in enumerate(facts):
+        for index, link in enumerate(fact.results):
+            call: Place | None = None
+            if link.id is not None:
+                call = by_id.pop(link.id, None)
+            elif link.name in by_name:
+                call = by_name[link.name].take(waiting)
+            if call is not None:
+                answered = waiting.pop(call)
+                if answered.id is not None and by_id.get(answered.id) == call:
+                    del by_id[answered.id]
+                answers[position, index] = call
+                pairs.ends[call[0]] = position
+            elif complete or link.id in seen_ids:
+                pairs.orphans.append((position, index))
+            else:
+                pairs.unresolved = position
+        for index, link in enumerate(fact.calls):
+            place = (position, index)
+            if link.id is not None:
+                seen_ids.add(link.id)
+                if link.id in by_id:  # the id is used again: the older call is closed
+                    del waiting[by_id[link.id]]
+                    pairs.unanswered.append(by_id[link.id])
+                by_id[link.id] = place
+            waiting[place] = link
+            by_name.setdefault(link.name, _Named()).add(place)
+    return waiting
 
 
 class _Named:
@@ -125,7 +226,7 @@ class _Named:
         else:
             self.stack.append((place[0], [place]))
 
-    def take(self, waiting: dict[Place, Link]) -> Place | None:
+    def take(self, waiting: Mapping[Place, Link]) -> Place | None:
         """Remove and return the call that the next result of this name answers."""
         while self.stack:
             message = self.stack[-1][1]
@@ -135,51 +236,6 @@ class _Named:
                     return place
             self.stack.pop()
         return None
-
-
-def _pair(facts: Sequence[Facts], *, complete: bool) -> _Pairs:
-    """Pair calls and results: by id with the latest open call, else by name and order."""
-    pairs = _Pairs()
-    waiting: dict[Place, Link] = {}
-    by_id: dict[str, Place] = {}
-    by_name: dict[str | None, _Named] = {}
-    seen_ids: set[str] = set()
-    for position, fact in enumerate(facts):
-        for index, link in enumerate(fact.results):
-            place = (position, index)
-            call: Place | None
-            if link.id is not None:
-                call = by_id.pop(link.id, None)
-            else:
-                named = by_name.get(link.name)
-                call = named.take(waiting) if named else None
-            if call is not None:
-                answered = waiting.pop(call)
-                if answered.id is not None and by_id.get(answered.id) == call:
-                    del by_id[answered.id]
-                pairs.answers[place] = call
-            elif complete or (link.id is not None and link.id in seen_ids):
-                pairs.orphans.append(place)
-            else:
-                pairs.unresolved = position
-        for index, link in enumerate(fact.calls):
-            place = (position, index)
-            if link.id is not None:
-                seen_ids.add(link.id)
-                older = by_id.get(link.id)
-                if older is not None:  # the id is used again: the older call is closed
-                    del waiting[older]
-                    pairs.unanswered.append(older)
-                by_id[link.id] = place
-            waiting[place] = link
-            by_name.setdefault(link.name, _Named()).add(place)
-    step = _open_step(facts)
-    if step == 0 and not complete:  # an older entry of this step may have a pending call
-        pairs.unresolved = len(facts) - 1
-    for place in waiting:
-        (pairs.pending if place[0] >= step else pairs.unanswered).append(place)
-    pairs.unanswered.sort()
-    return pairs
 
 
 def _open_step(facts: Sequence[Facts]) -> int:
@@ -196,26 +252,21 @@ def _open_step(facts: Sequence[Facts]) -> int:
 
 def _exchanges(facts: Sequence[Facts], pairs: _Pairs, *, complete: bool) -> list[int]:
     """Merge overlapping runs from each call to its last result; list the starts."""
-    ends: dict[int, int] = {}
-    for (result, _), (call, _) in pairs.answers.items():
-        if ends.get(call, call) < result:
-            ends[call] = result
-    for call, _ in pairs.pending:
-        ends[call] = len(facts) - 1
+    ends = pairs.ends
     starts: list[int] = []
-    reach = pairs.unresolved if not complete else -1
+    reach = -1 if complete else pairs.unresolved
     certain = complete or reach >= 0
+    last = len(facts) - 1
     for position, fact in enumerate(facts):
         if position > reach:
             if certain:
                 starts.append(position)
             certain = True
             reach = position
-        if fact.leads and position + 1 < len(facts) and facts[position + 1].role == "assistant":
-            reach = max(reach, position + 1)
-        end = ends.get(position)
-        if end is not None and end > reach:
-            reach = end
+        if position in ends and ends[position] > reach:
+            reach = ends[position]
+        if fact.leads and reach == position < last and facts[position + 1].role == "assistant":
+            reach = position + 1
     return starts
 
 
