@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
 from thusfar._numbers import MAX_SAFE_INTEGER
@@ -13,7 +13,6 @@ from thusfar.tokens.confidence import CONFIDENCES, Confidence
 from thusfar.tokens.counters import Counter
 
 
-@runtime_checkable
 class MessageCounter(Protocol):
     """What counts the caller's own message objects, framing and media included."""
 
@@ -149,6 +148,11 @@ def text_counter(counter: Any) -> Counter:
     if callable(counter):
         return FunctionCounter(counter, name=name, confidence=confidence)
     raise _no_counter()
+
+
+def counts_messages(counter: object) -> bool:
+    """Tell whether the caller's object counts whole messages."""
+    return callable(getattr(counter, "count_messages", None))
 
 
 def counts_text(counter: object) -> bool:

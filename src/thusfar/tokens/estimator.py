@@ -10,7 +10,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import cache
-from string import ascii_letters, digits, punctuation
 from typing import Final
 
 from thusfar.tokens.confidence import Confidence
@@ -128,9 +127,14 @@ def _ascii_cost(run: str) -> int:
 def _tables() -> dict[str, tuple[int, ...]]:
     """Price runs of ordinary length ahead, by first character and length."""
     tables: dict[str, tuple[int, ...]] = {}
-    for characters in (ascii_letters, digits, punctuation, " ", "\n"):
-        costs = [_ascii_cost(characters[0] * length) for length in range(1, 64)]
-        tables.update(dict.fromkeys(characters, (0, *costs)))
+    alike: dict[int, tuple[int, ...]] = {}
+    for character in map(chr, range(128)):
+        if _ASCII_RUNS.match(character * 2):
+            kind = _ascii_cost(character)
+            if kind not in alike:
+                costs = [_ascii_cost(character * length) for length in range(1, 64)]
+                alike[kind] = (0, *costs)
+            tables[character] = alike[kind]
     return tables
 
 

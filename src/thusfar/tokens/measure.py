@@ -21,6 +21,7 @@ from thusfar.tokens.custom import (
     MessageCounter,
     checked,
     confidence_of,
+    counts_messages,
     counts_text,
     name_of,
     remembered,
@@ -163,7 +164,7 @@ class Measure:
 
 
 def measure_for(
-    counter: Any = None, model: str | None = None, *, capacity: ModelCapacity | None = None
+    counter: Any = None, model: str | None = None, *, capacity: ModelCapacity | int | None = None
 ) -> Measure:
     """Choose how to measure.
 
@@ -190,18 +191,22 @@ def measure_for(
         return counter
     if counter is None or isinstance(counter, str):
         family, vendor = _family(model, capacity)
-        return _own(family, vendor) if counter is None else _by_name(counter, family, vendor)
-    if isinstance(counter, MessageCounter):
+        if counter is None:
+            return _own(family, vendor)
+        return _by_name(ESTIMATE_NAME if counter == "estimate" else counter, family, vendor)
+    if counts_messages(counter):
         texts = remembered(counter) if counts_text(counter) else _named(ESTIMATE_NAME)
         return Measure(texts, framing=NONE, confidence=confidence_of(counter), messages=counter)
     texts = remembered(counter)
     return Measure(texts, framing=NONE, confidence=texts.confidence)
 
 
-def _family(model: str | None, capacity: ModelCapacity | None) -> tuple[str | None, str]:
+def _family(model: str | None, capacity: ModelCapacity | int | None) -> tuple[str | None, str]:
     """Find the model's tokenizer and vendor; `None` and no vendor without a model."""
-    if capacity is not None and capacity.tokenizer != UNKNOWN:
-        return capacity.tokenizer, capacity.vendor
+    if capacity is not None:
+        given = ModelCapacity.of(capacity)
+        if given.tokenizer != UNKNOWN:
+            return given.tokenizer, given.vendor
     if model is None:
         return None, ""
     found = capacity_of(model)
@@ -217,7 +222,7 @@ def _named(name: str) -> CachedCounter:
 @lru_cache(maxsize=256)
 def _by_name(counter: str, family: str | None, vendor: str) -> Measure:
     """Measure with the tokenizer of that name, its counts as they are."""
-    texts = _named(ESTIMATE_NAME if counter == "estimate" else counter)
+    texts = _named(counter)
     confidence = texts.confidence if family is None else _trust(texts.name, family)
     return Measure(texts, framing=_framing(family, vendor), confidence=confidence)
 
