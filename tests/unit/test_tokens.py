@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import hashlib
 import json
 import sys
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiktoken
 
 from shared_data import SHARED, needs_shared
 from thusfar.capacity import ModelCapacity
@@ -178,6 +180,26 @@ def test_tiktoken_counts_as_toktok_does(monkeypatch: pytest.MonkeyPatch):
     assert counter.name == "o200k_base"
     assert counter.count_many(texts) == BpeCounter("o200k_base").count_many(texts)
     assert counter.count_many([" " * 1_000_000])[0] > 0
+
+
+def test_tiktoken_with_the_right_rank_file_counts_any_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """With an encoding of one token a byte, so that no rank file has to be at hand."""
+    rank_file = tmp_path / "ranks"
+    rank_file.write_bytes(b"ranks")
+    digest = hashlib.sha256(b"ranks").hexdigest()
+    ranks = {bytes([byte]): byte for byte in range(256)}
+    bytewise = tiktoken.Encoding("b", pat_str=r"\S+|\s+", mergeable_ranks=ranks, special_tokens={})
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    monkeypatch.setitem(tiktoken_backend._RANK_FILES, "o200k_base", ("ranks", digest))
+    monkeypatch.setitem(tiktoken.registry.ENCODINGS, "o200k_base", bytewise)
+
+    counter = counter_named("tiktoken:o200k_base")
+
+    assert counter.name == "o200k_base"
+    assert counter.count_many(["", "ab", "a\ud800", SPECIAL]) == [0, 2, 4, len(SPECIAL)]
+    assert counter.count_many(["word " * 30_000]) == [150_000]
 
 
 @pytest.mark.parametrize("text", ["", "ab", "one two three four", "x" * 25, "a  b 1 2 c d e f"])
@@ -363,7 +385,7 @@ def test_the_cache_is_bounded_and_keeps_what_was_used_last():
     for number in range(40):
         counter.count_many([f"text {number}"])
         assert len(counter.cache) <= 10
-    counter.count_many(["text 39", "text 36"])
+    counter.count_many(["text 39", "text 31"])
 
     assert len(asked.calls) == 40
 
