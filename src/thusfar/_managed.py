@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
 from thusfar._digest import digest_lines, fenced
@@ -102,8 +103,10 @@ class _Managed:
         full = self._form(view.messages(everything))
         start, system = self.choice.selection.start, self.choice.window.system
         covered = without(((system, start),), view.absent(everything))
-        if self._keeps_full(full) or not covered:
+        if self._keeps_full(full):
             return self._settle(full, everything, (), view, [])
+        if not without(covered, self.choice.ranges):  # the suffix and its opener are everything
+            return self._settle(full, everything, (), view, [], split=True)
         if summary.strategy.kind != "digest":
             return self._miss(full, covered, view, on_miss)
         ranges = self.choice.ranges
@@ -116,10 +119,10 @@ class _Managed:
             return self._settle(full, everything, (), view, [note])
         if not _at_most(spoken.tokens, self._mark) and _at_most(full.tokens, self._most):
             return self._settle(full, everything, (), view, [])
-        return self._settle(spoken, ranges, covered, view, notes, made=made)
+        return self._settle(spoken, ranges, covered, view, notes, made=made, split=True)
 
     def _spoken(
-        self, view: View, start: int, ranges: Sequence[Range], summary: SummaryOptions
+        self, view: View, start: int, ranges: tuple[Range, ...], summary: SummaryOptions
     ) -> tuple[Form, int, list[ReceiptWarning]]:
         """Write the view with its digest, with shorter lines where the limit asks for them."""
         system = self.choice.window.system
@@ -160,7 +163,7 @@ class _Managed:
         """Lift the exchanges that the summary covers, as repaired."""
         window = self.choice.window
         starts = window.exchanges_within(window.system, end)
-        spans = zip(starts, [*starts[1:], end], strict=True)
+        spans = pairwise([*starts, end])
         lifted = (
             (low, [self.dialect.lift(m) for m in view.messages(((low, high),))])
             for low, high in spans
@@ -174,7 +177,8 @@ class _Managed:
             ranges = self.choice.ranges
             omitted = sum(b - a for a, b in without(covered, ranges))
             note = ReceiptWarning(code="HISTORY_RECENT_ONLY", facts={"messages": omitted})
-            return self._settle(self._form(view.messages(ranges)), ranges, (), view, [note])
+            form = self._form(view.messages(ranges))
+            return self._settle(form, ranges, (), view, [note], split=True)
         raise RepresentationUnavailableError(
             "The full history did not fit, and its summary needs a model that a projection "
             "without a runtime cannot call.",
@@ -192,7 +196,9 @@ class _Managed:
         notes: list[ReceiptWarning],
         *,
         made: int = 0,
+        split: bool = False,
     ) -> Projection:
+        """Write the receipt; `split` tells whether the view is that of the window chosen."""
         window = self.choice.window
         bounds = self.bounds
         count = TokenCount(
@@ -216,23 +222,23 @@ class _Managed:
             omitted=() if covered else without(rest, view.absent(((0, window.end),))),
             summarised=only,
             opener=as_ranges([self.choice.selection.opener])
-            if self.choice.selection.opener_outside and rest
+            if self.choice.selection.opener_outside and split
             else (),
-            pinned=self.choice.pinned if rest else (),
-            units=unit_counts(self.choice) if rest else None,
+            pinned=self.choice.pinned if split else (),
+            units=unit_counts(self.choice) if split else None,
             also_summarised=sum(b - a for a, b in covered) - sum(b - a for a, b in only),
-            added=view.added(((0, window.end),)) + made if covered else view.added(ranges),
+            added=view.added(ranges) + made,
             repairs=view.notes(((0, window.end),)),
-            warnings=(*self._warnings(shortened=bool(rest)), *notes, *self._known()),
+            warnings=(*self._warnings(split=split), *notes, *self._known()),
             tokens=count,
             summary_tokens=form.summary_tokens,
             limit=bounds.max if bounds and self.setting.limited else None,
         )
         return Projection(messages=form.messages, receipt=receipt, _size=lambda: count)
 
-    def _warnings(self, *, shortened: bool) -> tuple[ReceiptWarning, ...]:
+    def _warnings(self, *, split: bool) -> tuple[ReceiptWarning, ...]:
         found = window_warnings(self.choice, self.options, omitted=False)
-        if shortened:
+        if split:
             return found
         return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")
 
