@@ -78,6 +78,8 @@ def check_part(value: Any) -> Checked:
     Raises:
         DialectMismatch: for something that is no part of this wire.
     """
+    if type(value) is dict and len(value) == 1 and type(value.get("text")) is str:
+        return "text", value
     part = opened(value)
     if not _FOREIGN.isdisjoint(part):
         raise DialectMismatch("a part of another wire")
@@ -95,7 +97,9 @@ def check_part(value: Any) -> Checked:
         _check_result(held)
     elif not kind:
         sealed = isinstance(field(part, SIGNATURE), str | bytes | bytearray)
-        kind = "signature" if sealed else next((str(key) for key in part), "")
+        kind = (
+            "signature" if sealed else next((str(key) for key in part if part[key] is not None), "")
+        )
     return kind, part
 
 
