@@ -90,7 +90,7 @@ def _entry(record: dict[str, Any], line: int) -> Entry:
             )
         case "gemini":
             said = _reply(record, line)
-        case kind if kind in _NOTICES:
+        case str(kind) if kind in _NOTICES:
             return Entry(line=line, kind="other", id=record["id"], record=record)
         case _:
             raise _refusal(line)
