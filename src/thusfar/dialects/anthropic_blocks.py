@@ -78,6 +78,8 @@ def check_block(value: Any) -> Mapping[str, Any]:
     """
     block = opened(value)
     kind = text_at(block, "type")
+    if kind == "text" and type(block.get("text")) is str:
+        return block
     match kind:
         case "text":
             text_at(block, "text")
@@ -133,7 +135,8 @@ def lift_block(block: Mapping[str, Any]) -> Part:
             part = _lift_content(block, form)
     if part is None:
         return Native(provider=NAME, kind=block["type"], raw=json_text(block))
-    return _with_wire(part, block, form)
+    lifted: Part = _with_wire(part, block, form)
+    return lifted
 
 
 def _lift_content(block: Mapping[str, Any], form: dict[str, Any]) -> Text | Image | File | None:

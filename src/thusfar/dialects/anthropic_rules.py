@@ -121,15 +121,17 @@ def _result_repeated(wire: Wire) -> Iterator[int]:
 
 
 def _result_behind_other(wire: Wire) -> Iterator[int]:
-    for role, blocks in _turns(wire.messages):
+    before: Turn = ("", [])
+    for turn in _turns(wire.messages):
         other = False
         found: dict[int, None] = {}
-        for position, block in blocks:
+        for position, block in turn[1] if _ids(before, "tool_use", "id") else ():
             if block.get("type") != "tool_result":
                 other = True
-            elif other and role == "user":
+            elif other and turn[0] == "user":
                 found[position] = None
         yield from found
+        before = turn
 
 
 def _id_repeated(wire: Wire) -> Iterator[int]:

@@ -64,6 +64,8 @@ def check_block(value: Any) -> Checked:
     Raises:
         DialectMismatch: for something that is no block of this wire.
     """
+    if type(value) is dict and len(value) == 1 and type(value.get("text")) is str:
+        return "text", value
     kind, block = _keyed(value)
     held = block[kind]
     if kind == "text":
