@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 import msgspec
@@ -295,11 +296,10 @@ def pinned_units(
         return ()
     pins = is_marked_pinned if test is True else test
     starts = window.turns if options.cut == "turn" else window.exchanges
-    ends = [*starts[1:], window.end]
     return as_ranges(
         [
             (low, high)
-            for low, high in zip(starts, ends, strict=True)
+            for low, high in pairwise([*starts, window.end])
             if any(pins(messages[p]) for p in range(low, high))
         ]
     )
