@@ -41,7 +41,7 @@ def canonical_json(value: Any) -> bytes:
     r"""Encode a JSON value in the one form that digests and comparisons use.
 
     Keys by code point, no spaces, UTF-8, integers exact, floats as Python `repr` (1.0 is not
-    1); control characters and lone surrogates as `\\uXXXX`.
+    1); control characters and lone surrogates as `\uXXXX`.
 
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, for NaN, an infinity, bytes, a key that is not
@@ -51,8 +51,8 @@ def canonical_json(value: Any) -> bytes:
         docs/spec/codec.md#canonical-json
 
     Example:
-        >>> canonical_json({"b": 1.0, "a": [None, "\\x00"]})
-        b'{"a":[null,"\\\\u0000"],"b":1.0}'
+        >>> canonical_json({"b": 1.0, "a": [None, "\x00"]})
+        b'{"a":[null,"\\u0000"],"b":1.0}'
     """
     require_json(value)
     text = json.dumps(
@@ -64,7 +64,7 @@ def canonical_json(value: Any) -> bytes:
 def json_text(value: Any) -> str:
     r"""Encode a JSON value compactly in the key order received.
 
-    A lone surrogate comes out as its `\\uXXXX` escape, so that the text is valid UTF-8.
+    A lone surrogate comes out as its `\uXXXX` escape, so that the text is valid UTF-8.
 
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, as for `canonical_json`.

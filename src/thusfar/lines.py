@@ -23,8 +23,8 @@ def escape_line(text: str) -> str:
     r"""Escape backslashes, bars and every kind of line break.
 
     Example:
-        >>> escape_line("a|b\\nc")
-        'a\\\\|b\\\\nc'
+        >>> escape_line("a|b\nc")
+        'a\\|b\\nc'
     """
     return _ESCAPED.sub(lambda match: _BREAKS[match.group()], text)
 
@@ -56,8 +56,8 @@ def one_line(action: str, result: str, *, most: int) -> str:
         most: Most characters of the whole line. At least 10.
 
     Example:
-        >>> one_line("read(a.txt)", "3 lines\\nok", most=40)
-        'read(a.txt) | 3 lines\\\\nok'
+        >>> one_line("read(a.txt)", "3 lines\nok", most=40)
+        'read(a.txt) | 3 lines\\nok'
     """
     left = escape_line(action[: most * _READ_AT_MOST])
     right = escape_line(result[: most * _READ_AT_MOST])
