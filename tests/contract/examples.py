@@ -115,11 +115,11 @@ def _python(
     code = compile("\n" * (block.line - 1) + block.body, str(page), "exec", dont_inherit=True)
     with contextlib.redirect_stdout(printed):
         exec(code, names)
-    if behind is not None and behind.language == "output":
-        if not matches(behind.body, printed.getvalue()):
-            run.differences.append(difference(where, behind.body, printed.getvalue()))
-            end = behind.start + len(behind.body)
-            run.rewritten.append((behind.start, end, tidy(printed.getvalue())))
+    if behind is None or behind.language != "output" or matches(behind.body, printed.getvalue()):
+        return
+    run.differences.append(difference(where, behind.body, printed.getvalue()))
+    end = behind.start + len(behind.body)
+    run.rewritten.append((behind.start, end, tidy(printed.getvalue())))
 
 
 def _console(run: Run, page: Path, block: Block, folder: Path) -> None:
@@ -158,6 +158,7 @@ def shell(command: str, folder: Path) -> str:
     world = {"PATH": path, "HOME": str(folder), "COLUMNS": "100", "NO_COLOR": "1"}
     done = subprocess.run(
         ["bash", "-c", command],
+        check=False,
         cwd=folder,
         env={**world, "LC_ALL": "C.UTF-8", "PYTHONWARNINGS": "error"},
         stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
 from checkout import ROOT, modules, pages
 from contract.examples import blocks, matches, run_page
 

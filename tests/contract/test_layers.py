@@ -10,6 +10,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
 import pytest
+
 from checkout import DOCS, modules
 
 # What each layer holds, lowest first; `x.*` stands for a package and all in it. The page
@@ -139,7 +140,8 @@ def test_imports_point_down_or_sideways(module: str):
             assert found.when == "later", f"{module}:{found.line} opens a door at import time"
             continue
         theirs = layer_of(found.imported)
-        assert theirs is not None and mine is not None
+        assert theirs is not None
+        assert mine is not None
         assert theirs <= mine, (
             f"{module}:{found.line} ({LAYERS[mine][0]}) imports thusfar.{found.imported} "
             f"({LAYERS[theirs][0]}), which is above it"

@@ -52,4 +52,5 @@ def test_every_code_says_in_one_sentence_what_happened():
     for code, (kind, text) in CODES.items():
         assert code == code.upper()
         assert kind in ("error", "diagnostic", "warning")
-        assert text.endswith(".") and text[0].isupper(), code
+        assert text.endswith("."), code
+        assert text[0].isupper(), code

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+
 from checkout import DOCS, ROOT, files, pages
 
 LINK = re.compile(r"\[[^\]]*\]\(([^()\s]+)\)")

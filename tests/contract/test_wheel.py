@@ -12,6 +12,7 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+
 from checkout import ROOT
 
 
@@ -24,7 +25,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _run(*arguments: str, python: str = sys.executable, cwd: Path) -> str:
-    done = subprocess.run([python, *arguments], cwd=cwd, capture_output=True, text=True)
+    done = subprocess.run(
+        [python, *arguments], check=False, cwd=cwd, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
 
