@@ -54,11 +54,7 @@ def canonical_json(value: Any) -> bytes:
         >>> canonical_json({"b": 1.0, "a": [None, "\x00"]})
         b'{"a":[null,"\\u0000"],"b":1.0}'
     """
-    require_json(value)
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return _utf8(text)
+    return _dumped(value, sort_keys=True)
 
 
 def json_text(value: Any) -> str:
@@ -69,8 +65,7 @@ def json_text(value: Any) -> str:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, as for `canonical_json`.
     """
-    require_json(value)
-    return _utf8(json.dumps(value, separators=(",", ":"), ensure_ascii=False)).decode()
+    return _dumped(value, sort_keys=False).decode()
 
 
 def parse_json(text: str | bytes, *, where: str = "the input") -> Any:
@@ -118,32 +113,43 @@ def require_json(value: Any) -> None:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, with the path in `facts["path"]`.
     """
-    stack: list[tuple[Any, str, int]] = [(value, "$", 0)]
+    stack: list[tuple[Any, _Place | None, int]] = [(value, None, 0)]
     while stack:
-        item, path, depth = stack.pop()
+        item, place, depth = stack.pop()
         kind = type(item)
         if kind is str or item is None or kind is bool or kind is int:
             continue
         if kind is float:
             if not math.isfinite(item):
-                raise _not_json("a number that is not finite", path)
+                raise _not_json("a number that is not finite", _path(place))
             continue
         if depth >= MAX_DEPTH:
             raise _too_deep()
         if isinstance(item, dict):
             for key, child in item.items():
                 if not isinstance(key, str):
-                    raise _not_json("a key that is not a string", path)
-                stack.append(
-                    (child, f"{path}.{key}" if key.isidentifier() else f"{path}[…]", depth + 1)
-                )
+                    raise _not_json("a key that is not a string", _path(place))
+                stack.append((child, (place, key), depth + 1))
         elif isinstance(item, list | tuple):
-            stack.extend((child, f"{path}[{i}]", depth + 1) for i, child in enumerate(item))
+            stack.extend((child, (place, i), depth + 1) for i, child in enumerate(item))
         elif not isinstance(item, str | int | float):
-            raise _not_json(f"a value of type {kind.__name__}", path)
+            raise _not_json(f"a value of type {kind.__name__}", _path(place))
 
 
-def to_json(value: Any, *, path: str = "$", depth: int = 0) -> Any:
+_Place = tuple[Any, str | int]
+"""Where a value stands: the place of its container, and its key or index there."""
+
+
+def _path(place: _Place | None) -> str:
+    steps: list[str] = []
+    while place is not None:
+        place, key = place
+        name = f"[{key}]" if isinstance(key, int) else f".{key}" if key.isidentifier() else "[…]"
+        steps.append(name)
+    return "$" + "".join(reversed(steps))
+
+
+def to_json(value: Any) -> Any:
     """Convert an application value to plain JSON by the one rule used at every edge.
 
     Dates and times become ISO 8601 text, `Decimal` and `UUID` text, enums their value,
@@ -154,40 +160,59 @@ def to_json(value: Any, *, path: str = "$", depth: int = 0) -> Any:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, with the path in `facts["path"]`.
     """
+    try:
+        return _plain(value, None, 0)
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _plain(value: Any, place: _Place | None, depth: int) -> Any:
     if depth > MAX_DEPTH:
         raise _too_deep()
-    if value is None or isinstance(value, bool | str):
-        return str(value) if isinstance(value, enum.Enum) else value
-    if isinstance(value, enum.Enum):
-        return to_json(value.value, path=path, depth=depth + 1)
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise _not_json("a number that is not finite", path)
-        return float(value)
+    if value is None or isinstance(value, bool | int | str | float):
+        return _plain_scalar(value, place)
+    if isinstance(value, dict | Mapping):
+        return {
+            _plain_key(key, place): _plain(child, (place, key), depth + 1)
+            for key, child in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [_plain(child, (place, i), depth + 1) for i, child in enumerate(value)]
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, decimal.Decimal | uuid.UUID):
         return str(value)
-    if isinstance(value, Mapping):
-        plain: dict[str, Any] = {}
-        for key, child in value.items():
-            if not isinstance(key, str):
-                raise _not_json("a key that is not a string", path)
-            place = f"{path}.{key}" if key.isidentifier() else f"{path}[…]"
-            plain[key] = to_json(child, path=place, depth=depth + 1)
-        return plain
-    if isinstance(value, list | tuple):
-        return [to_json(v, path=f"{path}[{i}]", depth=depth + 1) for i, v in enumerate(value)]
+    return _plain(_unwrapped(value, place), place, depth + 1)
+
+
+def _plain_scalar(value: Any, place: _Place | None) -> Any:
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _not_json("a number that is not finite", _path(place))
+    for kind in (bool, int, float, str):
+        if isinstance(value, kind):
+            return kind(value)
+    return value
+
+
+def _plain_key(key: Any, place: _Place | None) -> str:
+    if not isinstance(key, str):
+        raise _not_json("a key that is not a string", _path(place))
+    return str(key.value) if isinstance(key, enum.Enum) else key
+
+
+def _unwrapped(value: Any, place: _Place | None) -> Any:
+    """Take one layer off an object that stands for JSON."""
+    if isinstance(value, enum.Enum):
+        return value.value
     if isinstance(value, msgspec.Struct):
-        return to_json(msgspec.to_builtins(value), path=path, depth=depth + 1)
+        return msgspec.to_builtins(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-        return to_json(fields, path=path, depth=depth + 1)
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
     if callable(dump := getattr(value, "model_dump", None)):
-        return to_json(dump(mode="json"), path=path, depth=depth + 1)
-    raise _not_json(f"a value of type {type(value).__name__}", path)
+        return dump(mode="json")
+    raise _not_json(f"a value of type {type(value).__name__}", _path(place))
 
 
 def encode_message(message: Message) -> bytes:
@@ -263,8 +288,23 @@ def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
     return DIGEST_TAG + hashlib.sha256(f"{salt}\n{previous}\n{digest}".encode()).hexdigest()
 
 
+def _dumped(value: Any, *, sort_keys: bool) -> bytes:
+    require_json(value)
+    try:
+        text = json.dumps(
+            value,
+            sort_keys=sort_keys,
+            separators=(",", ":"),
+            ensure_ascii=False,
+            allow_nan=False,
+        )
+    except RecursionError:
+        raise _too_deep() from None
+    return _utf8(text)
+
+
 def _utf8(text: str) -> bytes:
-    return text.encode("utf-8", "backslashreplace")
+    return text.encode("utf-8", "backslashreplace")  # lone surrogates become their escapes
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
