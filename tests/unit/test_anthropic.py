@@ -243,6 +243,7 @@ def test_sdk_objects_are_read_as_messages_and_as_blocks():
         {"role": "user", "content": [{"type": "text", "text": 5}]},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": None}]},
         {"role": "user", "content": [{**RESULT, "content": [{"type": "input_text"}]}]},
+        {"role": "user", "content": [{**RESULT, "content": 5}]},
         {"role": ["user"], "content": "hi"},
         {"role": "user"},
         "hi",
@@ -313,6 +314,7 @@ def test_results_of_other_wires_become_a_user_message():
         (Reasoning("Hm."), "reasoning"),
         (Reasoning("Hm.", signature="s", provider="gemini"), "reasoning"),
         (Native("gemini", "executableCode", "{}"), "native"),
+        (Native("anthropic", "hologram", "[]"), "native"),
     ],
 )
 def test_a_part_without_a_form_here_is_refused_and_never_dropped(part, named):

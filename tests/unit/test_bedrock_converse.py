@@ -18,7 +18,17 @@ from thusfar.facts import (
     content_of,
     facts_of,
 )
-from thusfar.messages import Audio, File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+from thusfar.messages import (
+    Audio,
+    File,
+    Image,
+    Message,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 
 TEXT = {"text": "Oslo, please."}
 CALL = {"toolUse": {"toolUseId": "c1", "name": "weather", "input": {"z": 1.0, "a": None}}}
@@ -172,6 +182,11 @@ def test_base64_text_becomes_bytes_for_boto3():
         POINT,
     )
 
+    guarded = {"guardContent": {"image": {"format": "png", "source": {"bytes": "AP8="}}}}
+    decoded = {"guardContent": {"image": {"format": "png", "source": {"bytes": b"\x00\xff"}}}}
+
+    assert for_boto3(user(guarded)) == user(decoded)
+    assert for_boto3(user({"image": "odd"})) == user({"image": "odd"})
     assert for_boto3(message) == user(
         TEXT,
         medium("image", "png", {"bytes": b"\x00\xff"}),
@@ -271,6 +286,8 @@ def test_parts_of_other_wires_are_lowered_where_they_have_a_form():
         ToolResult(None, "weather"),
         ToolResult("c1", parts=(Audio(mime="audio/wav", data="AAAA"),)),
         Reasoning("Hm."),
+        Native("anthropic", "compaction", "{}"),
+        Native("bedrock-converse", "hologram", "3"),
         Reasoning("Hm.", signature="s", provider="anthropic"),
     ],
 )

@@ -18,7 +18,17 @@ from thusfar.facts import (
     content_of,
     facts_of,
 )
-from thusfar.messages import Audio, File, Image, Message, Reasoning, Text, ToolCall, ToolResult
+from thusfar.messages import (
+    Audio,
+    File,
+    Image,
+    Message,
+    Native,
+    Reasoning,
+    Text,
+    ToolCall,
+    ToolResult,
+)
 
 TEXT = {"text": "Oslo, please."}
 THOUGHT = {"text": "Look it up.", "thought": True, "thoughtSignature": "c2ln"}
@@ -247,9 +257,11 @@ def test_results_get_the_name_of_the_call_they_answer():
 
     with pytest.raises(UnsupportedPartError):
         GEMINI.lower(result)
-    same, named = with_result_names([call, result])
+    stray = Message("tool", (ToolResult("c9"),))
+    same, named, unknown = with_result_names([call, result, stray])
 
     assert same is call
+    assert unknown is stray
     assert GEMINI.lower(named) == (user(response({"output": "3 C"})),)
 
 
@@ -260,6 +272,9 @@ def test_results_get_the_name_of_the_call_they_answer():
         Image(file_id="file_1"),
         ToolCall("c1", "weather", "3"),
         Reasoning("Hm."),
+        Native("anthropic", "compaction", "{}"),
+        Native("gemini", "hologram", "3"),
+        File(),
         Reasoning("Hm.", signature="s", provider="anthropic"),
     ],
 )

@@ -220,9 +220,7 @@ def lower_part(part: Part) -> dict[str, Any]:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on this wire.
         TranscriptError: `INVALID_TRANSCRIPT`, when `wire` or `raw` is not as it was lifted.
     """
-    if isinstance(part, Native):
-        return _lower_native(part)
-    left = unpack(NAME, part.wire)
+    left = {} if isinstance(part, Native) else unpack(NAME, part.wire)
     return restore(_render(part, form_of(left)), left)
 
 

@@ -39,9 +39,14 @@ def same(one: Any, other: Any) -> bool:
             if not isinstance(right, list | tuple) or len(left) != len(right):
                 return False
             stack.extend(zip(left, right, strict=True))
-        elif type(left) is not type(right) or left != right:
+        elif type(left) is not type(right) or _written(left) != _written(right):
             return False
     return True
+
+
+def _written(value: Any) -> Any:
+    """Write a number as JSON does, which tells -0.0 from 0.0."""
+    return repr(value) if isinstance(value, float) else value
 
 
 def leftovers(original: Mapping[str, Any], rendered: Mapping[str, Any]) -> dict[str, Any]:
