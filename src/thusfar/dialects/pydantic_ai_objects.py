@@ -131,7 +131,7 @@ def _make(kind: type, plain: Mapping[str, Any]) -> Any:
     """Make an object field by field: its constructor would read a clock and make up ids."""
     if not dataclasses.is_dataclass(kind):
         raise _unknown()
-    new = kind.__new__(kind)
+    new = object.__new__(kind)
     for field in dataclasses.fields(kind):
         if field.name in plain:
             held = decode(plain[field.name])
