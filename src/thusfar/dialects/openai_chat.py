@@ -26,12 +26,13 @@ from thusfar.dialects.openai_chat_parts import NAME, NATIVE_KINDS, part_kind
 from thusfar.dialects.openai_chat_rules import RULES
 from thusfar.dialects.openai_notes import mapping
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Content, Facts, Link, content_of, facts_of
-from thusfar.messages import Message, Role
+from thusfar.messages import Message, Role, Text
 
 __all__ = ["NATIVE_KINDS", "OPENAI_CHAT", "RULES", "OpenAIChat"]
 
 _COUNTED: Final = frozenset({"name", *SPOKEN})
 _SPEAKERS: Final = ("user", "assistant", "system", "developer")
+_PLAIN: Final = ("user", "assistant", "system")  # written in the role they have here
 _CALLING: Final = frozenset({"role", "content", "tool_calls"})
 
 
@@ -82,10 +83,17 @@ class OpenAIChat:
         text = seen.get("content")
         role = seen.get("role")
         if type(text) is str and text:
-            if role == "tool" and type(seen.get("tool_call_id")) is str:
+            if (
+                role == "tool"
+                and type(seen.get("tool_call_id")) is type(seen.get("name", "")) is str
+            ):
                 return Content((text,))
             if role in _SPEAKERS and _COUNTED.isdisjoint(seen):
                 return Content((text,))
+        if type(text) is list and role in _SPEAKERS and _COUNTED.isdisjoint(seen):
+            texts = _texts(text)
+            if texts is not None:
+                return Content(texts)
         if role == "assistant" and seen.keys() == _CALLING and (text is None or type(text) is str):
             return _content_of_calls(seen, text)
         return content_of(self.lift(seen))
@@ -98,6 +106,9 @@ class OpenAIChat:
             TranscriptError: `INVALID_TRANSCRIPT`, when a leftover field is not JSON.
         """
         seen = mapping(message)
+        text = seen.get("content")
+        if type(text) is str and text and len(seen) == 2 and seen.get("role") in _PLAIN:
+            return Message(seen["role"], (Text(text),))
         role = read_role(seen)
         _check(seen, role)
         return lift_message(seen, role)
@@ -176,6 +187,19 @@ def _usual_links(seen: Mapping[str, Any], content: Any) -> tuple[Link, ...]:
             return ()
         links.append(Link(call_id, name))
     return tuple(links)
+
+
+def _texts(parts: list[Any]) -> tuple[str, ...] | None:
+    """Read content of nothing but text parts; `None` for any other."""
+    found: list[str] = []
+    for part in parts:
+        if type(part) is not dict or part.get("type") != "text":
+            return None
+        text = part.get("text")
+        if type(text) is not str:
+            return None
+        found.append(text)
+    return tuple(found)
 
 
 def _content_of_calls(seen: Mapping[str, Any], text: str | None) -> Content:

@@ -236,14 +236,16 @@ def _lift_result(message: Mapping[str, Any]) -> ToolResult:
     if name is not None:
         taken.append("name")
     content, form = _lift_content(message)
+    parts = lift_result_parts(content)
+    vendor = any(isinstance(part, Image | Audio | File) for part in parts)
     wire = note(
         NAME,
         role=message["role"] if call_id is None or message["role"] != "tool" else None,
-        content=form if form != _usual_form(content, calls=False) else None,
+        content=form if vendor or form != _usual_form(content, calls=False) else None,
         ids=listed,
         rest=without(message, *taken),
     )
-    return ToolResult(call_id, name, lift_result_parts(content), wire=wire)
+    return ToolResult(call_id, name, parts, wire=wire)
 
 
 def lower_message(message: Message) -> tuple[dict[str, Any], ...]:

@@ -96,7 +96,7 @@ def lower_reasoning(parts: Sequence[Reasoning], repeated: Any) -> dict[str, Any]
         facts = noted(part.wire, NAME)
         sealed = part.signature is not None or part.data is not None
         if sealed or facts.get("at") == DETAILS:
-            fields.setdefault(DETAILS, []).append(_lower_detail(part, table(facts.get("like"))))
+            fields.setdefault(DETAILS, []).append(_lower_detail(part, facts))
         else:
             at = facts.get("at") if facts.get("at") in TEXT_FIELDS else TEXT_FIELDS[0]
             texts[str(at)] = texts.get(str(at), "") + part.text
@@ -106,8 +106,10 @@ def lower_reasoning(parts: Sequence[Reasoning], repeated: Any) -> dict[str, Any]
     return fields
 
 
-def _lower_detail(part: Reasoning, like: dict[str, Any]) -> dict[str, Any]:
-    entry = dict(like) or {"type": "reasoning.encrypted" if part.data else "reasoning.text"}
+def _lower_detail(part: Reasoning, facts: Mapping[str, Any]) -> dict[str, Any]:
+    entry = table(facts.get("like"))
+    if facts.get("at") != DETAILS:
+        entry["type"] = "reasoning.encrypted" if part.data else "reasoning.text"
     if part.text:
         entry[_text_key(entry)] = part.text
     if part.signature is not None:

@@ -75,14 +75,15 @@ class OpenAIResponses:
             DialectMismatch: As `describe` does.
         """
         seen = message if type(message) is dict else mapping(message)
+        self.describe(seen)
         kind = seen.get("type")
         if kind is None or kind == "message":
             text = seen.get("content")
-            if type(text) is str and text and "role" in seen:
+            if type(text) is str and text:
                 return Content((text,))
         elif kind == "function_call":
-            name, arguments = seen.get("name"), seen.get("arguments")
-            if type(name) is str and type(arguments) is str:
+            name, arguments = seen["name"], seen.get("arguments")
+            if type(arguments) is str:
                 return Content((name, arguments))
         elif kind == "function_call_output":
             output = seen.get("output")

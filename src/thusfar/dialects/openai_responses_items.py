@@ -184,6 +184,7 @@ def _lift_reasoning(item: Mapping[str, Any]) -> tuple[Reasoning, ...]:
             NAME,
             at=place,
             like=like if like != {"type": dict(_TEXTS)[place]} else None,
+            untyped=not like,
             first=number == 0,
             rest=rest if number == 0 else None,
         )
@@ -279,7 +280,9 @@ def _lower_reasoning(parts: Sequence[Reasoning]) -> dict[str, Any]:
         place = "content" if facts.get("at") == "content" else "summary"
         if not part.text and "at" not in facts:
             continue
-        like = table(facts.get("like")) or {"type": dict(_TEXTS)[place]}
+        like = table(facts.get("like"))
+        if not like and not facts.get("untyped"):
+            like = {"type": dict(_TEXTS)[place]}
         earlier = item.get(place)
         entry = {**like, "text": part.text}
         item[place] = [*(earlier if isinstance(earlier, list) else ()), entry]

@@ -50,7 +50,9 @@ def lift_value(
     if isinstance(value, list | tuple) and kind != "tool_search_output" and _are_parts(value):
         return lift_parts(value, "tool"), {"form": "list"}, [field]
     if isinstance(value, Mapping) and _are_parts([value]):
-        return lift_parts([value], "tool"), {"form": "one"}, [field]
+        lifted = lift_parts([value], "tool")
+        if not isinstance(lifted[0], Text):
+            return lifted, {"form": "one"}, [field]
     return (Text(json_text(to_json(value))),), {"form": "json"}, [field]
 
 
@@ -103,7 +105,7 @@ def lower_value(
             return table(value)
         if value is not None:
             return {field: value}
-    if form == "one" and len(parts) == 1:
+    if form == "one" and len(parts) == 1 and not isinstance(parts[0], Text):
         return {field: lower_part(parts[0], "tool")}
     if form in ("json", "one") and kind not in _FREE:
         raise unsupported(f"an edited {kind}", NAME)
