@@ -58,13 +58,10 @@ class MemoryStore:
             raise closed()
         with self._lock:
             space = self._spaces.setdefault(self.namespace, Space())
-            begun: list[int] = []
-            space.begun = begun
             try:
                 return drive(steps, space.answer)
             finally:
-                for branch in space.begun:
-                    del space.branches[branch]
+                space.undo()
 
     async def arun(self, steps: Steps[Result]) -> Result:
         """Run an operation to its end; it never waits for anything outside the process."""
@@ -99,8 +96,13 @@ class Space:
         self.artifacts: dict[str, ArtifactRow] = {}
         self.tallies: dict[tuple[str, int], int] = {}
         self.records: dict[tuple[str, str], q.PutRecord] = {}
-        self.begun: list[int] = []
+        self.begun: list[Callable[[], object]] = []
         self.newest_branch = 0
+
+    def undo(self) -> None:
+        """Take back what an operation began and did not write."""
+        while self.begun:
+            self.begun.pop()()
 
     def answer(self, question: Any) -> Any:
         """Answer one question."""
@@ -163,15 +165,21 @@ def _new_branch(space: Space, ask: q.NewBranch) -> int:
     space.newest_branch += 1
     branch = space.newest_branch
     space.branches[branch] = BranchRow(branch, ask.thread_id, ask.parent, ask.depth)
-    space.begun.append(branch)
+    space.begun.append(lambda: space.branches.pop(branch))
     return branch
+
+
+def _begin_thread(space: Space, ask: q.BeginThread) -> ThreadRow:
+    thread_id = ask.row.thread_id
+    if thread_id not in space.threads:
+        space.threads[thread_id] = ask.row
+        space.begun.append(lambda: space.threads.pop(thread_id))
+    return space.threads[thread_id]
 
 
 def _append_group(space: Space, ask: q.AppendGroup) -> bool:
     if any(row.key in space.keys or row.key in space.spent for row in ask.nodes):
-        for branch in space.begun:
-            del space.branches[branch]
-        space.begun.clear()
+        space.undo()
         return False
     _add_nodes(space, q.AddNodes(ask.nodes, ask.chains))
     space.heads[ask.head.thread_id, ask.head.owner] = ask.head
@@ -328,7 +336,7 @@ ANSWERS: dict[type, Answer] = {
     q.ReadRecord: _read_record,
     q.Snapshot: lambda s, a: None,
     q.Lock: _read_head,
-    q.BeginThread: lambda s, a: s.threads.setdefault(a.row.thread_id, a.row),
+    q.BeginThread: _begin_thread,
     q.NewBranch: _new_branch,
     q.AppendGroup: _append_group,
     q.Write: _write,

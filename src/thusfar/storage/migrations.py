@@ -130,9 +130,12 @@ def migrate_steps(
         if step.number > version:
             for statement in step.statements:
                 yield statement.format(**types), ()
-            yield "INSERT INTO thusfar_schema (version, name) VALUES (?, ?)", (
-                step.number,
-                step.name,
+            yield (
+                "INSERT INTO thusfar_schema (version, name) VALUES (?, ?)",
+                (
+                    step.number,
+                    step.name,
+                ),
             )
 
 

@@ -73,9 +73,7 @@ PUT_THREAD: Final = (
     " ON CONFLICT (namespace, thread_id) DO UPDATE SET "
     + ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in THREAD.split(",")[1:])
 )
-READ_THREAD: Final = (
-    f"SELECT {THREAD} FROM thusfar_thread WHERE namespace = ? AND thread_id = ?"
-)
+READ_THREAD: Final = f"SELECT {THREAD} FROM thusfar_thread WHERE namespace = ? AND thread_id = ?"
 
 
 class Sql:

@@ -143,7 +143,9 @@ class _Pool:
     def borrow(self) -> _Session:
         """Take an idle connection, or open one."""
         if self._closed:
-            raise StorageClosedError("The store was used after it was closed.", fix="Open it again.")
+            raise StorageClosedError(
+                "The store was used after it was closed.", fix="Open it again."
+            )
         if self._process != os.getpid():
             self._forget_parent()
         try:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from thusfar.thread.handle import SyncThread, Thread
+from thusfar.thread.artifacts import Artifact
+from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
 from thusfar.thread.values import (
     Branch,
     Entry,
@@ -16,6 +17,7 @@ from thusfar.thread.values import (
 )
 
 __all__ = [
+    "Artifact",
     "Branch",
     "Entry",
     "Erasure",
@@ -27,4 +29,6 @@ __all__ = [
     "Transcript",
     "Variant",
     "Verification",
+    "threads",
+    "threads_sync",
 ]

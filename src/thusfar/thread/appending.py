@@ -48,7 +48,15 @@ from thusfar.thread.paths import (
     require_boundary,
 )
 from thusfar.thread.preparing import Messages, Prepared, prepare, same_content
-from thusfar.thread.tracking import ROOT, Mark, Place, advance, chain_text, digest_bytes, place_of_head
+from thusfar.thread.tracking import (
+    ROOT,
+    Mark,
+    Place,
+    advance,
+    chain_text,
+    digest_bytes,
+    place_of_head,
+)
 from thusfar.thread.values import ThreadCommit
 
 
@@ -133,7 +141,22 @@ def empty_head(thread: ThreadRow, owner: str, at: int) -> HeadRow:
     """Make the head row of an owner who stands before the first message."""
     flags = ROOT.flags | (SPENT if thread.spent else 0)
     return HeadRow(
-        thread.thread_id, owner, 0, 0, "", -1, -1, -1, -1, flags, "", ROOT.chain, 0, thread.salt, at, 0
+        thread.thread_id,
+        owner,
+        0,
+        0,
+        "",
+        -1,
+        -1,
+        -1,
+        -1,
+        flags,
+        "",
+        ROOT.chain,
+        0,
+        thread.salt,
+        at,
+        0,
     )
 
 

@@ -15,15 +15,8 @@ from thusfar.drive import Steps
 from thusfar.errors import OptionsError, StorageError, ThreadCommitError
 from thusfar.messages import Message, Part
 from thusfar.storage.base import Store, check_id
-from thusfar.thread import (
-    appending,
-    erasing,
-    listing,
-    moving,
-    porting,
-    reading,
-    verifying,
-)
+from thusfar.thread import appending, erasing, listing, moving, porting, reading, verifying
+from thusfar.thread import artifacts as derived
 from thusfar.thread.appending import HEAD, After
 from thusfar.thread.paths import Context
 from thusfar.thread.preparing import Messages
@@ -92,6 +85,7 @@ class Thread:
 
     __slots__ = ("_context", "id", "owner", "store")
 
+    _context: Context
     id: str
     store: Store
     owner: str
@@ -404,6 +398,43 @@ class Thread:
         return listing.owners_steps(self._context)
 
     @verb
+    def keep_artifact(
+        self, key: str, *, kind: str, first: str, last: str, body: Mapping[str, Any]
+    ) -> Steps[None]:
+        """Keep a derived text over a range of messages; one with the same key is kept as it is.
+
+        It is erased in the same write as any message of its range.
+
+        Args:
+            key: Its content address, unique in the thread.
+            kind: Identity of what made it; `artifacts(kind=…)` selects by it.
+            first: The first message covered.
+            last: The last message covered; `first` must be on the path to it.
+            body: JSON.
+
+        Raises:
+            InvalidGroupError: `INVALID_GROUP`, when the range is none, or lost a message.
+            MessageNotFoundError: `MESSAGE_NOT_FOUND`.
+        """
+        return derived.keep_steps(
+            self._context, self.store.clock, key, kind=kind, first=first, last=last, body=body
+        )
+
+    @verb
+    def artifacts(self, *, kind: str | None = None) -> Steps[tuple[derived.Artifact, ...]]:
+        """Find the derived texts whose whole range lies on the selected path.
+
+        Returns:
+            Shortest coverage first.
+        """
+        return derived.artifacts_steps(self._context, kind=kind)
+
+    @verb
+    def drop_artifacts(self, *keys: str) -> Steps[None]:
+        """Forget derived texts; unknown keys are ignored."""
+        return derived.drop_steps(self._context, keys)
+
+    @verb
     def verify(self, *, erased: bool = False) -> Steps[Verification]:
         """Recompute everything stored of the thread and compare; nothing is repaired.
 
@@ -462,6 +493,29 @@ class SyncThread:
     describe = blocking(Thread.describe)
     branches = blocking(Thread.branches)
     owners = blocking(Thread.owners)
+    keep_artifact = blocking(Thread.keep_artifact)
+    artifacts = blocking(Thread.artifacts)
+    drop_artifacts = blocking(Thread.drop_artifacts)
     verify = blocking(Thread.verify)
     export = blocking(Thread.export)
     import_ = blocking(Thread.import_)
+
+
+async def threads(
+    store: Store, *, limit: int | None = None, offset: int = 0
+) -> tuple[ThreadInfo, ...]:
+    """List the threads of a store's namespace, newest change first.
+
+    Args:
+        store: The store.
+        limit: At most so many; `None` means all.
+        offset: Skip so many.
+    """
+    return await store.arun(listing.list_steps(limit=limit, offset=offset))
+
+
+def threads_sync(
+    store: Store, *, limit: int | None = None, offset: int = 0
+) -> tuple[ThreadInfo, ...]:
+    """List threads, for code without an event loop; see `threads`."""
+    return store.run(listing.list_steps(limit=limit, offset=offset))

@@ -12,7 +12,15 @@ from thusfar.drive import Steps
 from thusfar.errors import InvalidMessageError
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
-from thusfar.storage.rows import BranchRow, HeadRow, NodeRow, ThreadRow, branch_of, first_of, last_of
+from thusfar.storage.rows import (
+    BranchRow,
+    HeadRow,
+    NodeRow,
+    ThreadRow,
+    branch_of,
+    first_of,
+    last_of,
+)
 from thusfar.thread.appending import new_salt
 from thusfar.thread.paths import Context, damaged, id_at, id_of, live_thread, maybe_thread, on_path
 from thusfar.thread.preparing import plain_metadata

@@ -132,7 +132,7 @@ def find_all(ctx: Context, message_ids: tuple[str, ...]) -> Steps[dict[str, Node
             thread_id=ctx.thread_id,
             message_id=keys[missing[0]],
         )
-    return {keys[key]: row for key, row in found.items()}
+    return {message_id: found[key] for key, message_id in keys.items()}
 
 
 def node_at(node: int) -> Steps[NodeRow]:

@@ -171,6 +171,7 @@ class Build:
         self.stored: dict[str, Stored] = {}
         self.late: list[Any] = []
         self.then: dict[int, str] = {}
+        self.erased: dict[int, str] = {}
 
     def take(self, record: dict[str, Any]) -> Steps[None]:
         """Take one line."""
@@ -235,6 +236,8 @@ class Build:
             if message_id is None or message_id in self.stored:
                 raise ValueError("a message id was given twice")
             self.stored[message_id] = Stored(place_of_node(node, chain), tip=i == last)
+            if node.state == REDACTED:
+                self.erased[node.node] = message_id
         self.nodes += nodes
         self.chains += chains
         return list(nodes)
@@ -281,9 +284,8 @@ class Build:
         if then is not None:
             node = msgspec.structs.replace(node, head_then=self.stored[then].place.node)
         if node.state == REDACTED:
-            erased = next(i for i, s in self.stored.items() if s.place.node == node.node)
             node = msgspec.structs.replace(
-                node, body=None, created_at=0, pending="", erased_id=erased
+                node, body=None, created_at=0, pending="", erased_id=self.erased[node.node]
             )
         return node
 

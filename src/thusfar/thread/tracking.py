@@ -103,7 +103,7 @@ def chain_text(chain: bytes) -> str:
 
 def digest_bytes(digest: str) -> bytes:
     """Read a tagged digest as the 32 bytes that are stored."""
-    return bytes.fromhex(digest[_TAG:])
+    return ROOT_DIGEST if digest == ROOT_CHAIN else bytes.fromhex(digest[_TAG:])
 
 
 def pending_calls(text: str) -> tuple[Pending, ...]:
@@ -224,9 +224,7 @@ class _Walk:
             self.flags |= ANSWERED if facts.role == "assistant" else 0
             return
         leads = self.flags & LEADS
-        self.turn, self.run, self.flags = _turn(
-            self.turn, self.run, self.flags, self.depth, facts
-        )
+        self.turn, self.run, self.flags = _turn(self.turn, self.run, self.flags, self.depth, facts)
         self.flags |= leads
 
     def _open(self, call: Link, exchange: int) -> None:

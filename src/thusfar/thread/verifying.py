@@ -125,9 +125,7 @@ class _Check:
         self._check_group(row)
         self._check_body(row, chain)
         if row.state == LIVE:
-            self._chain = chain_digest(
-                self._chain, f"tf1:{chain.digest.hex()}", salt=self.salt
-            )
+            self._chain = chain_digest(self._chain, f"tf1:{chain.digest.hex()}", salt=self.salt)
             self._live += 1
         if chain.chain != digest_bytes(self._chain) or chain.messages != self._live:
             self.report("A chained digest did not follow from the one before.", row.node)

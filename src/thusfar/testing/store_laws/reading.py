@@ -1,0 +1,142 @@
+"""Laws of reading: exact paths, whole-group pages, transcripts and lists."""
+
+from __future__ import annotations
+
+from thusfar.storage.base import Store
+from thusfar.testing.store_laws.told import (
+    assistant,
+    calling,
+    conversation,
+    refusal,
+    result,
+    thread,
+    user,
+)
+
+
+def a_path_can_be_read_at_any_message(store: Store) -> None:
+    """Reading at a place gives the path to it, also inside a group, and moves nothing."""
+    told = conversation(store, 2)
+    told.append([user("u3"), assistant("a3")])
+    assert told.read(at="u2").ids == ("u1", "a1", "u2")
+    assert told.read(at="u3").ids == ("u1", "a1", "u2", "a2", "u3")
+    assert told.read().head == "a3"
+    with refusal("MESSAGE_NOT_FOUND"):
+        told.read(at="nowhere")
+
+
+def pages_are_whole_groups_from_the_newest(store: Store) -> None:
+    """Following the cursor gives every entry once; a group larger than the limit comes whole."""
+    told = conversation(store, 3)
+    told.append([calling("b1", "c1"), result("t1", "c1"), assistant("b2")])
+    page = told.read(limit=2)
+    assert page.ids == ("b1", "t1", "b2")
+    assert page.cursor == "b1"
+    page = told.read(limit=4)
+    assert page.ids == ("a3", "b1", "t1", "b2")
+    assert page.cursor == "a3"
+    seen: tuple[str, ...] = ()
+    cursor = None
+    while True:
+        page = told.read(before=cursor, limit=2)
+        seen = page.ids + seen
+        cursor = page.cursor
+        if cursor is None:
+            break
+    assert seen == told.read().ids
+    assert told.read(before="u2").ids == ("u1", "a1")
+    assert told.read(before="u1").ids == ()
+
+
+def a_cursor_must_begin_a_group_of_the_path(store: Store) -> None:
+    """A page cannot end inside a group, or at a message of another branch."""
+    told = conversation(store, 2)
+    told.append([user("u3"), assistant("a3"), assistant("a4")])
+    told.append(user("alt"), after="a1")
+    with refusal("INVALID_GROUP"):
+        told.read(before="a4", limit=1)
+    with refusal("INVALID_GROUP"):
+        told.read(before="alt", limit=1)
+    with refusal("MESSAGE_NOT_FOUND"):
+        told.read(before="nowhere", limit=1)
+    for limit in (0, -1, True, 1.5):
+        with refusal("INVALID_OPTIONS"):
+            told.read(limit=limit)
+
+
+def a_transcript_has_the_live_messages_and_a_revision(store: Store) -> None:
+    """The newest part of it agrees with the whole about chain, head and revision."""
+    told = conversation(store, 4)
+    whole = told.transcript()
+    assert [m.id for m in whole.messages] == ["u1", "a1", "u2", "a2", "u3", "a3", "u4", "a4"]
+    assert whole.omitted == 0
+    part = told.transcript(newest=3)
+    assert [m.id for m in part.messages] == ["a3", "u4", "a4"]
+    assert part.omitted == 5
+    assert (part.chain, part.head, part.revision) == (whole.chain, whole.head, whole.revision)
+    assert part.chain_before != whole.chain_before
+    told.check_revision(whole.revision)
+    told.append(user("u5"))
+    with refusal("IDENTITY_CONFLICT"):
+        told.check_revision(whole.revision)
+
+
+def a_revision_covers_the_path_of_its_owner_only(store: Store) -> None:
+    """Alternatives and other owners do not conflict; a redaction on the path does."""
+    told = conversation(store, 2)
+    revision = told.transcript().revision
+    told.append(user("alt"), after="a1")
+    told.fork("helper")
+    thread(store, owner="helper").append(user("h1"))
+    told.redact("alt")
+    told.check_revision(revision)
+    told.redact("u1")
+    with refusal("IDENTITY_CONFLICT"):
+        told.check_revision(revision)
+
+
+def threads_are_listed_newest_change_first(store: Store) -> None:
+    """A list has title, times and length; deleted threads are not in it."""
+    from thusfar.thread import threads_sync
+
+    conversation(store, 2, id="one")
+    conversation(store, 1, id="two")
+    thread(store, "two").describe(title="Second", metadata={"tag": ["x"]})
+    thread(store, "gone").append(user("u1"))
+    thread(store, "gone").delete()
+    listed = {info.thread_id: info for info in threads_sync(store)}
+    assert set(listed) == {"one", "two"}
+    assert listed["one"].messages == 4
+    assert (listed["two"].title, listed["two"].metadata) == ("Second", {"tag": ["x"]})
+    assert listed["two"].updated_at >= listed["two"].created_at
+    assert len(threads_sync(store, limit=1)) == 1
+    assert threads_sync(store, limit=1, offset=1) != threads_sync(store, limit=1)
+
+
+def namespaces_never_mix(store: Store) -> None:
+    """The same ids in two namespaces are two threads; one never sees the other."""
+    from thusfar.thread import threads_sync
+
+    here, there = store, store.within(f"{store.namespace}-other")
+    thread(here).append(user("u1", "here"))
+    thread(there).append(user("u1", "there"))
+    thread(there).append(user("u2"))
+    assert thread(here).read().messages[0].text == "here"
+    assert thread(there).read().ids == ("u1", "u2")
+    with refusal("MESSAGE_NOT_FOUND"):
+        thread(here).read(at="u2")
+    thread(there).delete()
+    assert thread(here).read().ids == ("u1",)
+    assert [info.thread_id for info in threads_sync(here)] == ["t"]
+    assert threads_sync(there) == ()
+
+
+def threads_of_one_namespace_never_mix(store: Store) -> None:
+    """The same message id in two threads is two messages."""
+    one, two = thread(store, "one"), thread(store, "two")
+    one.append(user("u1", "one"))
+    two.append(user("u1", "two"))
+    one.redact("u1")
+    assert two.read().messages[0].text == "two"
+    with refusal("MESSAGE_REDACTED"):
+        one.append(user("u1", "one"))

@@ -1,0 +1,184 @@
+"""Laws of a whole thread: import and export, verification, records, managed turns."""
+
+from __future__ import annotations
+
+import asyncio
+
+from thusfar.messages import Message, Text
+from thusfar.storage.base import Store
+from thusfar.testing.store_laws.told import (
+    assistant,
+    calling,
+    conversation,
+    refusal,
+    result,
+    sound,
+    thread,
+    user,
+)
+from thusfar.thread import SyncThread, Thread
+
+
+def an_export_and_import_lose_nothing(store: Store) -> None:
+    """Branches, owners, tombstones, continuations and receipts come back."""
+    told = _grown(store)
+    text = told.export()
+    copy = thread(store, "copy")
+    copy.import_(text)
+    assert _without_header(copy.export()) == _without_header(text)
+    assert copy.read().ids == told.read().ids
+    assert copy.read().messages == told.read().messages
+    assert [v.variant for v in copy.read().entries] == [v.variant for v in told.read().entries]
+    assert thread(store, "copy", owner="helper").read().ids == ("u1", "a1")
+    assert copy.append(user("u1")).replayed
+    assert copy.select("u2").ids == told.select("u2").ids
+    assert copy.owners().keys() == told.owners().keys()
+    sound(copy)
+
+
+def an_import_is_whole_or_nothing(store: Store) -> None:
+    """A line that cannot be read is named, and nothing is stored; a thread is never merged."""
+    text = _grown(store).export()
+    copy = thread(store, "copy")
+    lines = text.splitlines()
+    for broken in ("", "{}", "[]", "\n".join([*lines[:3], '{"parent": 1']), lines[0].upper()):
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_(broken)
+    unknown_parent = lines[1].replace('"parent":null', '"parent":"nowhere"')
+    with refusal("INVALID_TRANSCRIPT"):
+        copy.import_("\n".join([lines[0], unknown_parent]))
+    newer = lines[0].replace('"schema":1', '"schema":99')
+    with refusal("INVALID_TRANSCRIPT"):
+        copy.import_(newer)
+    assert copy.read().entries == ()
+    copy.import_(text)
+    with refusal("IDENTITY_CONFLICT"):
+        copy.import_(text)
+
+
+def a_managed_turn_is_one_group_behind_its_plan(store: Store) -> None:
+    """If the head moved meanwhile, the turn becomes an alternative, with a receipt."""
+    told = conversation(store, 1)
+    planned = told.transcript()
+    turn = [user("u2"), calling("b1", "c1"), result("t1", "c1"), assistant("b2")]
+    told.append(user("elsewhere"))
+    commit = told.commit_turn(turn, after=planned.head)
+    assert (commit.status, commit.parent_id) == ("alternative", "a1")
+    assert told.read().ids == ("u1", "a1", "elsewhere")
+    assert told.select("u2").ids == ("u1", "a1", "u2", "b1", "t1", "b2")
+    assert {e.group for e in told.read().entries[2:]} == {"u2"}
+    commit = told.commit_turn([user("u3"), assistant("b3")], after="b2")
+    assert commit.status == "selected"
+    assert told.commit_turn([user("u3"), assistant("b3")], after="b2").replayed
+    with refusal("INVALID_GROUP"):
+        told.commit_turn([user("u4"), calling("b4", "c9")], after="b3")
+    sound(told)
+
+
+def a_turn_can_be_the_first_of_a_thread(store: Store) -> None:
+    """A plan over an empty thread commits at the root."""
+    told = thread(store)
+    assert told.transcript().head is None
+    commit = told.commit_turn([user("u1"), assistant("a1")], after=None)
+    assert (commit.status, commit.parent_id) == ("selected", None)
+    late = told.commit_turn([user("v1"), assistant("b1")], after=None)
+    assert late.status == "alternative"
+    sound(told)
+
+
+def async_and_sync_do_the_same(store: Store) -> None:
+    """The async verbs run the same steps."""
+
+    async def tell() -> tuple[str, ...]:
+        told = Thread("t", store=store)
+        await told.append(user("u1"))
+        await asyncio.gather(*(told.append(assistant(f"a{i}")) for i in range(5)))
+        await told.redact("u1")
+        found = await told.verify()
+        assert found.ok
+        return (await told.read()).ids
+
+    ids = asyncio.run(_closing(store, tell()))
+    assert ids[0] == "u1"
+    assert set(ids) == {"u1", *(f"a{i}" for i in range(5))}
+    assert thread(store).read().ids == ids
+
+
+async def _closing(store: Store, work: object) -> tuple[str, ...]:
+    """Let an async store leave the event loop before it ends."""
+    try:
+        return await work  # type: ignore[no-any-return, misc]
+    finally:
+        leave = getattr(store, "leave_loop", None)
+        if leave is not None:
+            await leave()
+
+
+def order_never_depends_on_a_clock(store: Store) -> None:
+    """A clock that steps back changes no order."""
+    told = thread(store)
+    told.append(user("u1"))
+    told.append([calling("a1", "c1"), result("t1", "c1")])
+    told.append(assistant("a2"))
+    text = told.export()
+    lines = text.splitlines()
+    stamps = iter((100_000, 205_500, 205_310))
+    for i in range(1, 4):
+        before, _, rest = lines[i].partition('"created_at":')
+        lines[i] = f'{before}"created_at":{next(stamps)}{rest[rest.index(",") :]}'
+    copy = thread(store, "copy")
+    copy.import_("\n".join(lines))
+    assert copy.read().ids == ("u1", "a1", "t1", "a2")
+    assert [e.created_at for e in copy.read().entries] == [100_000, 205_500, 205_500, 205_310]
+
+
+def an_unknown_wire_block_is_kept(store: Store) -> None:
+    """What has no canonical form comes back as it was, key by key."""
+    from thusfar.messages import Native
+
+    raw = '{"type":"hologram","z":1,"a":{"k":null}}'
+    told = thread(store)
+    told.append(Message("assistant", (Native("openai-responses", "hologram", raw),), id="x1"))
+    told.append(Message("assistant", (Text("hello"),), id="a1", metadata={"details": None}))
+    part = told.read().messages[0].parts[0]
+    assert isinstance(part, Native)
+    assert part.raw == raw
+    assert told.read().messages[1].metadata == {"details": None}
+
+
+def title_and_metadata_are_kept(store: Store) -> None:
+    """They are the application's, and may be set before the first message."""
+    told = thread(store)
+    told.describe(title="Order 17 – Überweisung", metadata={"a": {"b": [1, None]}})
+    told.append(user("u1"))
+    told.describe(title="Order 18")
+    info = told.info()
+    assert (info.title, info.metadata, info.messages) == (
+        "Order 18",
+        {"a": {"b": [1, None]}},
+        1,
+    )
+    with refusal("INVALID_MESSAGE"):
+        told.describe(title="\0")
+    with refusal("INVALID_MESSAGE"):
+        told.describe(metadata={"x": b""})
+
+
+def _grown(store: Store) -> SyncThread:
+    """A thread with everything in it."""
+    told = conversation(store, 3)
+    told.describe(title="Everything", metadata={"n": 1})
+    told.append([calling("c1", "k1"), result("r1", "k1"), assistant("d1", "s\0e\ud800")])
+    told.edit("u2", "edited", id="e2")
+    told.append(calling("o1", "k2"), open=True)
+    told.append(user("alt"), after="a1")
+    told.fork("helper", at="a1")
+    told.redact("r1", "u3")
+    told.remove("a2")
+    told.append(result("o2", "k2"))
+    sound(told)
+    return told
+
+
+def _without_header(text: str) -> list[str]:
+    return text.splitlines()[1:]
