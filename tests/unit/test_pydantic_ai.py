@@ -158,7 +158,34 @@ RESPONSES = [
         ]
     ),
 ]
-EVERY = [*REQUESTS, *RESPONSES]
+READ_AS_SPECIAL = [
+    {
+        "kind": "response",
+        "parts": [
+            {
+                "part_kind": "tool-call",
+                "tool_name": "search_tools",
+                "args": {"queries": ["weather"]},
+                "tool_call_id": "c1",
+                "tool_kind": "tool-search",
+            }
+        ],
+    },
+    {
+        "kind": "request",
+        "parts": [
+            {
+                "part_kind": "tool-return",
+                "tool_name": "search_tools",
+                "content": {"discovered_tools": []},
+                "tool_call_id": "c1",
+                "tool_kind": "tool-search",
+            },
+            {"part_kind": "compaction", "content": "What happened so far."},
+        ],
+    },
+]
+EVERY = [*REQUESTS, *RESPONSES, *ModelMessagesTypeAdapter.validate_python(READ_AS_SPECIAL)]
 
 
 def in_json(message):

@@ -110,7 +110,8 @@ def _encode_object(value: Any) -> dict[str, Any]:
     plain: dict[str, Any] = {TAG: name}
     for field in dataclasses.fields(value):
         held = getattr(value, field.name)
-        if _is_default(field, held):
+        # Classes for one certain tool have its name as their default.
+        if field.name != "tool_name" and _is_default(field, held):
             continue
         plain[field.name] = (
             base64.b64encode(held).decode() if isinstance(held, bytes) else encode(held)
