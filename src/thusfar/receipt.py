@@ -128,7 +128,7 @@ class HistoryReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Fa
 
     def to_json(self) -> dict[str, Any]:
         """Convert to plain JSON values."""
-        made: dict[str, Any] = msgspec.to_builtins(self)
+        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return made
 
     def __str__(self) -> str:

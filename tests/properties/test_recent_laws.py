@@ -13,9 +13,9 @@ from thusfar.testing import transcripts
 
 OPENAI = dialect("openai-chat")
 CUTS = st.sampled_from(["auto", "turn", "exchange"])
-CAPS = st.tuples(
-    st.none() | st.integers(1, 16), st.none() | st.integers(1, 120), CUTS
-).filter(lambda caps: caps[0] or caps[1])
+CAPS = st.tuples(st.none() | st.integers(1, 16), st.none() | st.integers(1, 120), CUTS).filter(
+    lambda caps: caps[0] or caps[1]
+)
 
 
 def tokens_of(message):
