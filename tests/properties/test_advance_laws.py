@@ -1,4 +1,4 @@
-"""Laws of `advance`: the start moves in steps, never back, and the prefix is shared between them."""
+"""Laws of `advance`: the start moves in steps, never back; between them the prefix is shared."""
 
 from __future__ import annotations
 

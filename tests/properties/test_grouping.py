@@ -1,4 +1,4 @@
-"""Laws of grouping: a slice answers as the whole does, and both as a literal reading of the rules."""
+"""Laws of grouping: a slice answers as the whole does, and both as the rules literally say."""
 
 from __future__ import annotations
 
