@@ -31,6 +31,7 @@ _DIAGNOSTICS = {
     "REQUEST_INPUT_LIMIT": "The request needed more input tokens than the limit.",
     "HISTORY_EXACT_REMEDY": "Exact history did not fit; a policy would authorise a shorter view.",
     "EXACT_REPRESENTATION_EXHAUSTED": "The smallest authorised view still did not fit.",
+    "WIRE_RULE_BROKEN": "A message broke a rule of the wire that it is in.",
 }
 
 _WARNINGS = {

@@ -1,0 +1,66 @@
+"""Failures: how errors are told, on stderr for people and as JSON on stdout for programs."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.cli.output import WIDTH, print_json, shown
+from thusfar.errors import Diagnostic, HistoryError
+
+_ON_THE_COMMAND_LINE: Final = {
+    "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
+    "or raise --max.",
+    "INVALID_COMPOSITION": "Pass --repair drop or --repair close; thusfar lint shows every defect.",
+    "INVALID_TRANSCRIPT": "Pass --dialect when the format is known; thusfar dialects lists them.",
+    "MISSING_EXTRA": "Run thusfar doctor, which shows the extras and how to install them.",
+}
+"""What an error's fix means here: fixes name arguments of the library."""
+
+_MOST_POSITIONS: Final = 12
+
+
+def report(error: HistoryError, *, as_json: bool) -> None:
+    """Tell an error: code, sentence, fix and findings on stderr; with `as_json` also on stdout."""
+    if as_json:
+        print_json({"error": error_json(error)})
+    lines = [f"thusfar: {shown(str(error.args[0]))} [{error.code}]", f"  fix: {shown(error.fix)}"]
+    if error.code in _ON_THE_COMMAND_LINE:
+        lines.append(f"  on the command line: {_ON_THE_COMMAND_LINE[error.code]}")
+    lines += [f"  {_diagnostic(each)}" for each in error.diagnostics if each.message != error.fix]
+    _print(lines)
+
+
+def report_usage(sentence: str) -> None:
+    """Tell what is wrong with a command line, on stderr."""
+    lines = [f"thusfar: {shown(sentence)}", "  fix: Run thusfar --help, or thusfar COMMAND --help."]
+    _print(lines)
+
+
+def _print(lines: Sequence[str]) -> None:
+    """Print lines on stderr, folded between words so that they are readable anywhere."""
+    for line in lines:
+        folded = textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False)
+        print(folded, file=sys.stderr)  # noqa: T201 - what errors are told on
+
+
+def error_json(error: HistoryError) -> Mapping[str, Any]:
+    """Convert an error to plain JSON values."""
+    return {
+        "code": error.code,
+        "message": str(error.args[0]),
+        "fix": error.fix,
+        "diagnostics": [msgspec.to_builtins(each) for each in error.diagnostics],
+        "facts": dict(error.facts),
+    }
+
+
+def _diagnostic(found: Diagnostic) -> str:
+    places = ", ".join(map(str, found.positions[:_MOST_POSITIONS]))
+    more = len(found.positions) - _MOST_POSITIONS
+    where = f" At {places}{f' and {more} more' if more > 0 else ''}." if places else ""
+    return f"{found.code}: {shown(found.message)}{where}"
