@@ -109,10 +109,7 @@ def test_drop_keeps_the_text_beside_an_orphan_result_in_a_copy():
     projection = history.recent(9, repair="drop").project(ORPHAN_BESIDE_TEXT)
 
     assert projection.messages[0] is ORPHAN_BESIDE_TEXT[0]
-    assert projection.messages[1] == {
-        "role": "user",
-        "content": [{"type": "text", "text": "And be quick."}],
-    }
+    assert projection.messages[1] == {"role": "user", "content": "And be quick."}
     assert len(ORPHAN_BESIDE_TEXT[1]["content"]) == 2
     receipt = projection.receipt
     assert receipt.kept == ((0, 1),)
