@@ -149,6 +149,7 @@ ROUND_TRIPS: dict[str, Any] = {
         "reasoning_details": [],
     },
     "an empty list of calls": {"role": "assistant", "content": "Hi", "tool_calls": []},
+    "a call by the user, with text": {"role": "user", "content": "Hm.", "tool_calls": [call()]},
     "a call by the user": {"role": "user", "content": None, "tool_calls": [call()]},
     "a refusal": {"role": "assistant", "content": None, "refusal": "No."},
     "a refusal part": {"role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]},
@@ -193,6 +194,21 @@ ROUND_TRIPS: dict[str, Any] = {
     "thinking in two chunks": {
         "role": "assistant",
         "content": [{"type": "thinking", "thinking": [{"type": "text", "text": "a"}, {}]}],
+    },
+    "thinking without text": {
+        "role": "assistant",
+        "content": [{"type": "thinking", "thinking": [{"type": "text"}]}],
+    },
+    "thinking in a result": answer(
+        content=[{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]
+    ),
+    "an old result with an id": {**answer(), "role": "function", "name": "look"},
+    "inline sound as text": {
+        "role": "user",
+        "content": [
+            {"type": "input_audio", "input_audio": "UklG"},
+            {"type": "input_audio", "input_audio": None},
+        ],
     },
     "an image by the assistant": {
         "role": "assistant",
@@ -306,7 +322,7 @@ def test_what_lifts_to_native_is_listed_with_a_reason():
     assert all(reason for reason in NATIVE_KINDS.values())
     for message in ROUND_TRIPS.values():
         for part in OPENAI_CHAT.lift(message).parts:
-            known = ("hologram", "image_url", "file", *NATIVE_KINDS)
+            known = ("hologram", "image_url", "file", "input_audio", *NATIVE_KINDS)
             assert not isinstance(part, Native) or part.kind in known
 
 
@@ -371,6 +387,7 @@ OF_OTHER_WIRES = {
     "a message of thusfar": Message("user", "Hi"),
     "langchain": {"type": "human", "content": "Hi"},
     "no content": {"role": "user"},
+    "a system without content": {"role": "system"},
     "an assistant with nothing": {"role": "assistant"},
     "a role that is no text": {"role": ["user"], "content": "Hi"},
     "an unknown role": {"role": "critic", "content": "Hi"},
@@ -469,6 +486,21 @@ def test_plain_reasoning_is_written_beside_the_content():
     )
 
 
+def test_sealed_reasoning_of_this_wire_is_written_as_a_detail():
+    """Also when its note was lost: only there a server looks for a seal."""
+    parts = (
+        Reasoning("hm", signature="sig", provider="openai-chat"),
+        Reasoning("", data="gAAA", provider="openai-chat"),
+    )
+
+    (message,) = OPENAI_CHAT.lower(Message("assistant", parts))
+
+    assert message["reasoning_details"] == [
+        {"type": "reasoning.text", "text": "hm", "signature": "sig"},
+        {"type": "reasoning.encrypted", "data": "gAAA"},
+    ]
+
+
 def test_a_call_without_id_is_written_in_the_old_form():
     """There is one place for it, so a second one has no form."""
     one = Message("assistant", (ToolCall(None, "f"),))
@@ -489,21 +521,29 @@ def test_what_a_note_says_never_overrides_an_edited_part():
     """The part is the truth; the note only says how to write it."""
     message = OPENAI_CHAT.lift(ROUND_TRIPS["a custom call"])
     edited = Message("assistant", (ToolCall("c", "sql", '{"a": 1}', wire=message.parts[0].wire),))
+    broken = Message("assistant", (ToolCall("c", "sql", "{", wire=message.parts[0].wire),))
     emptied = Message("user", (), wire=OPENAI_CHAT.lift(ROUND_TRIPS["one text part"]).wire)
     grown = Message("user", (Text("a"), Text("b")), wire='{"openai-chat":{"content":"null"}}')
 
     assert OPENAI_CHAT.lower(edited) == (calling(call("c", "sql", '{"a": 1}')),)
+    assert OPENAI_CHAT.lower(broken) == (calling(call("c", "sql", "{")),)
     assert OPENAI_CHAT.lower(emptied) == ({"role": "user", "content": []},)
     assert len(OPENAI_CHAT.lower(grown)[0]["content"]) == 2
+    also_grown = Message("user", grown.parts, wire='{"openai-chat":{"content":"string"}}')
+    assert OPENAI_CHAT.lower(also_grown) == OPENAI_CHAT.lower(grown)
 
 
 UNSUPPORTED = {
+    "several calls without ids": Message("assistant", (ToolCall(None, "f"), ToolCall(None, "g"))),
     "sealed reasoning": Message("assistant", (Reasoning("", "sig", provider="anthropic"),)),
     "reasoning of a user": Message("user", (Reasoning("hm"),)),
     "a native block": Message("user", (Native("anthropic", "x", "{}"),)),
     "an upload of another provider": Message("user", (Image(file_id="f"),)),
     "data without a type": Message("user", (Image(data=PIXEL),)),
     "a file by url": Message("user", (File(url="https://x.test"),)),
+    "a file with a foreign note": Message(
+        "user", (File(data="A", mime="b", wire='{"openai-chat":{"like":{"type":"x"}}}'),)
+    ),
     "sound by url": Message("user", (Audio(url="https://x.test"),)),
     "sound of no format": Message("user", (Audio(data="UklG"),)),
     "an image by the assistant": Message("assistant", (Image(url="https://x.test"),)),
@@ -523,6 +563,16 @@ def test_a_part_without_a_form_here_is_refused_by_name(message):
 
     assert caught.value.code == "UNSUPPORTED_PART"
     assert caught.value.facts == {"dialect": "openai-chat"}
+
+
+def test_a_native_part_that_is_no_object_cannot_be_written():
+    with pytest.raises(TranscriptError):
+        OPENAI_CHAT.lower(Message("user", (Native("openai-chat", "x", "[]"),)))
+
+
+def test_a_note_that_is_no_json_cannot_be_read():
+    with pytest.raises(TranscriptError):
+        OPENAI_CHAT.lower(Message("user", "Hi", wire="{"))
 
 
 def test_notes_of_other_dialects_are_ignored():

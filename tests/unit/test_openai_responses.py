@@ -238,6 +238,26 @@ OUTPUTS: dict[str, tuple[Any, Link]] = {
         },
         Link("c1"),
     ),
+    "shell of another shape": (
+        {"type": "shell_call_output", "call_id": "c1", "output": [{"stdout": "a"}]},
+        Link("c1"),
+    ),
+    "shell of another kind": (
+        {"type": "shell_call_output", "call_id": "c1", "output": {"stdout": "a"}},
+        Link("c1"),
+    ),
+    "shell of texts": (
+        {"type": "shell_call_output", "call_id": "c1", "output": ["a"]},
+        Link("c1"),
+    ),
+    "computer in words": (
+        {
+            "type": "computer_call_output",
+            "call_id": "c1",
+            "output": {"type": "input_text", "text": "gone"},
+        },
+        Link("c1"),
+    ),
     "shell of no output": (
         {"type": "shell_call_output", "call_id": "c1", "output": []},
         Link("c1"),
@@ -559,6 +579,20 @@ def test_media_of_another_provider_is_written_in_its_own_parts():
     ]
 
 
+def test_reasoning_that_lost_its_note_keeps_its_seal():
+    """The id is gone; the sealed content alone is what the model reads."""
+    part = Reasoning("so", signature=SEALED, provider="openai-responses")
+
+    assert OPENAI_RESPONSES.lower(Message("assistant", (part, Text("4")))) == (
+        {
+            "type": "reasoning",
+            "encrypted_content": SEALED,
+            "summary": [{"type": "summary_text", "text": "so"}],
+        },
+        {"role": "assistant", "content": "4"},
+    )
+
+
 def test_shell_output_that_was_shortened_keeps_how_the_command_ended():
     """The new text has no note; it goes to the first stream."""
     (result,) = OPENAI_RESPONSES.lift(OUTPUTS["shell"][0]).parts
@@ -572,6 +606,62 @@ def test_shell_output_that_was_shortened_keeps_how_the_command_ended():
         {"stdout": "", "stderr": "", "outcome": {"type": "timeout"}},
         {"stdout": "", "stderr": ""},
     ]
+
+
+def test_shell_text_of_a_place_that_is_gone_goes_to_the_last_chunk():
+    (result,) = OPENAI_RESPONSES.lift(OUTPUTS["shell"][0]).parts
+    assert isinstance(result, ToolResult)
+    far = Text("!", wire='{"openai-responses":{"chunk":9,"stream":"stderr"}}')
+
+    (item,) = OPENAI_RESPONSES.lower(
+        Message("tool", (ToolResult("c1", None, (far,), wire=result.wire),))
+    )
+
+    assert item["output"][2] == {"stdout": "", "stderr": "!"}
+
+
+def test_an_edited_free_output_is_written_as_text():
+    """Where the API takes plain text, a text that is no longer JSON is no fault."""
+    (item,) = OPENAI_RESPONSES.lower(edited("function, as an object", Text('{"a": [1, …')))
+
+    assert item["output"] == '{"a": [1, …'
+
+
+ANSWERS: dict[str, tuple[bool, dict[str, Any]]] = {
+    "function": (True, {"type": "function_call_output", "output": "Unknown."}),
+    "custom": (True, {"type": "custom_tool_call_output", "output": "Unknown."}),
+    "local shell": (True, {"type": "local_shell_call_output", "output": "Unknown."}),
+    "patch": (
+        True,
+        {"type": "apply_patch_call_output", "status": "failed", "output": "Unknown."},
+    ),
+    "shell": (
+        True,
+        {
+            "type": "shell_call_output",
+            "output": [{"outcome": {"type": "timeout"}, "stdout": "Unknown.", "stderr": ""}],
+        },
+    ),
+    "approval": (
+        True,
+        {"type": "mcp_approval_response", "approve": False, "reason": "Unknown."},
+    ),
+}
+
+
+@pytest.mark.parametrize(("failed", "expected"), ANSWERS.values(), ids=ANSWERS)
+def test_a_result_with_the_note_of_its_call_becomes_the_output_it_asks_for(
+    failed, expected, request
+):
+    """The API pairs outputs by type as well as by id."""
+    (made,) = OPENAI_RESPONSES.lift(CALLS[request.node.callspec.id][0]).parts
+    assert isinstance(made, ToolCall)
+    result = ToolResult(made.id, None, (Text("Unknown."),), is_error=failed, wire=made.wire)
+
+    (item,) = OPENAI_RESPONSES.lower(Message("tool", (result,)))
+
+    id_field = "approval_request_id" if "approve" in expected else "call_id"
+    assert item == {**expected, id_field: made.id}
 
 
 def edited(name: str, *parts: Any) -> Message:
@@ -595,6 +685,27 @@ UNSUPPORTED = {
     "the name of a speaker": Message("user", "Hi", name="ann"),
     "a screenshot that became text": edited("computer", Text("gone")),
     "tools that are no JSON": edited("tool search", Text("[{")),
+    "an object that became text": edited("of the future", Text("gone")),
+    "a text in answer to a screen": Message(
+        "tool",
+        (
+            ToolResult(
+                "c1",
+                None,
+                (Text("Unknown."),),
+                wire='{"openai-responses":{"kind":"computer_call"}}',
+            ),
+        ),
+    ),
+    "arguments of a shell that are no object": Message(
+        "assistant",
+        (ToolCall("c1", "shell", "[]", wire='{"openai-responses":{"kind":"shell_call"}}'),),
+    ),
+    "arguments of a shell that are no JSON": Message(
+        "assistant",
+        (ToolCall("c1", "shell", "{", wire='{"openai-responses":{"kind":"shell_call"}}'),),
+    ),
+    "sound without format": Message("user", (Audio(data="UklG"),)),
     "an image as shell output": edited("shell", Image(url="https://x.test")),
 }
 

@@ -14,11 +14,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.openai_chat_calls import read_calls
 from thusfar.dialects.openai_chat_messages import (
     SPOKEN,
     lift_message,
     lower_message,
-    read_calls,
     read_result,
     read_role,
 )

@@ -7,12 +7,13 @@ Every field that means something becomes a part; the others are kept in notes. W
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-from thusfar.codec import json_text, parse_json
 from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.openai_chat_calls import lift_calls, lower_call
 from thusfar.dialects.openai_chat_parts import (
     NAME,
+    Content,
     lift_parts,
     lift_result_parts,
     lower_part,
@@ -26,7 +27,6 @@ from thusfar.dialects.openai_chat_reasoning import (
 )
 from thusfar.dialects.openai_notes import (
     filled,
-    mapping,
     note,
     noted,
     table,
@@ -34,7 +34,6 @@ from thusfar.dialects.openai_notes import (
     unsupported,
     without,
 )
-from thusfar.errors import TranscriptError
 from thusfar.messages import (
     Audio,
     File,
@@ -62,14 +61,6 @@ SPOKEN: Final = ("tool_calls", "function_call", "refusal", "audio", *FIELDS)
 _NOT_LIST: Final = ("string", "null", "absent")
 
 
-class CallHead(NamedTuple):
-    """What a tool call says: `arguments` is `None` where the wire has none."""
-
-    id: str | None
-    name: str
-    arguments: str | None
-
-
 def read_role(message: Mapping[str, Any]) -> Role:
     """Read the canonical role of a message.
 
@@ -80,41 +71,6 @@ def read_role(message: Mapping[str, Any]) -> Role:
     if not isinstance(role, str) or role not in ROLES:
         raise DialectMismatch
     return ROLES[role]
-
-
-def read_calls(message: Mapping[str, Any]) -> tuple[CallHead, ...]:
-    """Read the tool calls of a user or assistant message, in order, the old form last.
-
-    Raises:
-        DialectMismatch: When calls are there in another shape.
-    """
-    calls = message.get("tool_calls")
-    if calls is not None and not isinstance(calls, list | tuple):
-        raise DialectMismatch
-    heads = tuple(_head(mapping(call)) for call in calls or ())
-    if message.get("role") == "assistant" and message.get("function_call") is not None:
-        old = _body(mapping(message["function_call"]), "arguments")
-        if old.name:  # some servers send an empty one with every message
-            heads += (old,)
-    return heads
-
-
-def _head(call: Mapping[str, Any]) -> CallHead:
-    body, key = _call_body(call)
-    return _body(body, key)._replace(id=text_or_none(call.get("id")))
-
-
-def _call_body(call: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    if call.get("type") == "custom":
-        return mapping(call.get("custom")), "input"
-    return mapping(call.get("function")), "arguments"
-
-
-def _body(body: Mapping[str, Any], key: str) -> CallHead:
-    name = body.get("name")
-    if not isinstance(name, str):
-        raise DialectMismatch
-    return CallHead(None, name, text_or_none(body.get(key)))
 
 
 def read_result(message: Mapping[str, Any]) -> tuple[str | None, str | None]:
@@ -149,7 +105,7 @@ def lift_message(message: Mapping[str, Any], role: Role) -> Message:
     said += lifted
     if role == "assistant":
         said += _lift_extras(rest)
-    calls = _lift_calls(rest, role) if role != "system" else []
+    calls = lift_calls(rest, role) if role != "system" else []
     name = rest.pop("name") if filled(rest.get("name")) else None
     vendor = role != "user" and any(isinstance(part, Image | Audio | File) for part in lifted)
     wire = note(
@@ -192,39 +148,6 @@ def _lift_extras(rest: dict[str, Any]) -> list[Part]:
         data = audio["data"] if "data" in taken else ""
         parts.append(Audio(data=data, file_id=audio["id"], wire=wire))
     return parts
-
-
-def _lift_calls(rest: dict[str, Any], role: Role) -> list[Part]:
-    heads = read_calls({**rest, "role": role})
-    if not heads:
-        return []
-    calls = [mapping(call) for call in rest.pop("tool_calls", None) or ()]
-    made: list[Part] = [_lift_call(*pair) for pair in zip(calls, heads, strict=False)]
-    if len(heads) > len(calls):
-        body = mapping(rest.pop("function_call"))
-        like = without(body, "name", "arguments")
-        made.append(_tool_call(heads[-1], "arguments", body, at="function_call", like=like))
-    return made
-
-
-def _lift_call(call: Mapping[str, Any], head: CallHead) -> ToolCall:
-    body, key = _call_body(call)
-    place = "custom" if key == "input" else "function"
-    like = {**call, place: without(body, "name", key)}
-    if head.id is not None:
-        del like["id"]
-    usual = like == {"type": "function", "function": {}} and head.id is not None
-    return _tool_call(head, key, body, like=None if usual else like)
-
-
-def _tool_call(head: CallHead, key: str, body: Mapping[str, Any], **facts: Any) -> ToolCall:
-    arguments = head.arguments
-    if arguments is None:
-        facts["arguments"] = "null" if key in body else "absent"
-        arguments = "{}"
-    elif key == "input":
-        arguments = json_text({"input": arguments})
-    return ToolCall(head.id, head.name, arguments, wire=note(NAME, **facts))
 
 
 def _lift_result(message: Mapping[str, Any]) -> ToolResult:
@@ -286,7 +209,7 @@ def _lower_result(result: ToolResult) -> dict[str, Any]:
     return _with_content(made, content, facts.get("content"), calls=False)
 
 
-def _lower_speaker(message: Message, parts: Sequence[Part]) -> dict[str, Any]:
+def _lower_speaker(message: Message, parts: Sequence[Content | ToolCall]) -> dict[str, Any]:
     facts = noted(message.wire, NAME)
     role: Any = facts.get("role")
     if not isinstance(role, str) or ROLES.get(role) != message.role:
@@ -301,7 +224,7 @@ def _lower_speaker(message: Message, parts: Sequence[Part]) -> dict[str, Any]:
         if isinstance(part, ToolCall):
             if message.role == "system":
                 raise unsupported("a tool call in the role system", NAME)
-            _lower_call(part, made)
+            lower_call(part, made)
         elif isinstance(part, Reasoning) and not in_content(part):
             reasoning.append(part)
         elif isinstance(part, Text | Audio) and noted(part.wire, NAME).get("at"):
@@ -341,55 +264,3 @@ def _lower_extra(part: Text | Audio) -> dict[str, Any]:
         return {"refusal": part.text}
     data = {"data": part.data} if part.data else {}
     return {"audio": {**table(facts.get("like")), "id": part.file_id, **data}}
-
-
-def _lower_call(call: ToolCall, made: dict[str, Any]) -> None:
-    """Add a call to `tool_calls`, or as `function_call` where it has no id.
-
-    Raises:
-        UnsupportedPartError: `UNSUPPORTED_PART`, for a second call without an id.
-    """
-    facts = noted(call.wire, NAME)
-    like = table(facts.get("like"))
-    old = facts.get("at") == "function_call" or (call.id is None and not like)
-    if old and filled(table(made.get("function_call")).get("name")):
-        raise unsupported("several tool calls without ids", NAME)
-    if old:
-        made["function_call"] = {**like, **_written_body(call, facts, "arguments")}
-        return
-    entry = dict(like) or {"type": "function", "function": {}}
-    text = _custom_input(call) if entry.get("type") == "custom" else None
-    if entry.get("type") == "custom" and text is None and call.arguments != "{}":
-        entry = {"type": "function", "function": {}}  # edited: no longer free text
-    if entry.get("type") == "custom":
-        body = _written_body(call, facts, "input", text)
-        entry["custom"] = {**table(entry.get("custom")), **body}
-    else:
-        body = _written_body(call, facts, "arguments")
-        entry["function"] = {**table(entry.get("function")), **body}
-    if call.id is not None:
-        entry["id"] = call.id
-    earlier = made.get("tool_calls")
-    made["tool_calls"] = [*(earlier if isinstance(earlier, list) else ()), entry]
-
-
-def _written_body(
-    call: ToolCall, facts: Mapping[str, Any], key: str, text: str | None = None
-) -> dict[str, Any]:
-    body: dict[str, Any] = {"name": call.name}
-    form = facts.get("arguments") if call.arguments == "{}" else None
-    if form == "absent":
-        return body
-    body[key] = None if form == "null" else (call.arguments if text is None else text)
-    return body
-
-
-def _custom_input(call: ToolCall) -> str | None:
-    """Read the free text of a custom tool call back; `None` when the arguments are others."""
-    try:
-        arguments = parse_json(call.arguments, where="the arguments of a custom tool call")
-    except TranscriptError:
-        return None
-    if isinstance(arguments, dict) and set(arguments) == {"input"}:
-        return arguments["input"] if isinstance(arguments["input"], str) else None
-    return None

@@ -29,7 +29,7 @@ from thusfar.dialects.openai_notes import (
     url_of,
     without,
 )
-from thusfar.messages import Audio, File, Image, Media, Native, Part, Reasoning, Text, ToolResult
+from thusfar.messages import Audio, File, Image, Media, Native, Reasoning, Text, ToolResult
 
 NAME: Final = "openai-chat"
 
@@ -39,6 +39,9 @@ NATIVE_KINDS: Final[dict[str, str]] = {
 }
 """Part types that are kept as `Native`, with the reason. Unknown types join them, because what
 they mean is not known; so do media parts whose payload is in none of the known places."""
+
+Content = Text | Image | Audio | File | Reasoning | Native
+"""What the content of a message can be, on this wire and in canonical form."""
 
 _URL_KINDS: Final[dict[str, type[Image] | type[Audio] | type[File]]] = {
     "image_url": Image,
@@ -86,7 +89,7 @@ def part_kind(part: Any) -> str:
     return kind
 
 
-def lift_parts(content: Sequence[Any]) -> tuple[Part, ...]:
+def lift_parts(content: Sequence[Any]) -> tuple[Content, ...]:
     """Convert the content parts of a message."""
     return tuple(_lift(part_kind(part), mapping(part)) for part in content)
 
@@ -106,11 +109,11 @@ def lift_result_parts(
     return tuple(made)
 
 
-def _lift(kind: str, part: Mapping[str, Any]) -> Part:
+def _lift(kind: str, part: Mapping[str, Any]) -> Content:
     if kind == "text":
         like = without(part, "text") if len(part) > 2 else None
         return Text(part["text"], wire=note(NAME, like=like))
-    lifted: Part | None = None
+    lifted: Content | None = None
     if kind == "refusal" and isinstance(part.get("refusal"), str):
         lifted = Text(part["refusal"], wire=note(NAME, like=without(part, "refusal")))
     elif kind in _URL_KINDS:
@@ -124,7 +127,7 @@ def _lift(kind: str, part: Mapping[str, Any]) -> Part:
     return lifted if lifted is not None else native(NAME, kind, part)
 
 
-def _lift_url(kind: str, part: Mapping[str, Any]) -> Part | None:
+def _lift_url(kind: str, part: Mapping[str, Any]) -> Media | None:
     """Read a part whose payload is a URL: text under the kind's own key, or `url` below it."""
     inner = part.get(kind)
     like: dict[str, Any]
@@ -190,7 +193,7 @@ def _lift_thinking(part: Mapping[str, Any]) -> Reasoning | None:
     return Reasoning(chunk["text"], wire=note(NAME, like=like))
 
 
-def lower_part(part: Part) -> dict[str, Any]:
+def lower_part(part: Content) -> dict[str, Any]:
     """Write one content part.
 
     Raises:
@@ -207,10 +210,8 @@ def lower_part(part: Part) -> dict[str, Any]:
             return {"type": "text", **like, "text": text}
         case Reasoning(text=text):
             return _lower_thinking(text, like)
-        case Image() | Audio() | File():
-            return _lower_media(part, like)
         case _:
-            raise unsupported("a tool call or result among its content", NAME)
+            return _lower_media(part, like)
 
 
 def _lower_thinking(text: str, like: dict[str, Any]) -> dict[str, Any]:

@@ -67,6 +67,16 @@ CALLS: Final[dict[str, CallKind]] = {
     "mcp_approval_request": CallKind("", ("arguments",), "text", id="id"),
     "program": CallKind("program", ("code",)),
 }
+ANSWERED_BY_TEXT: Final[dict[str, str]] = {
+    "function_call": "function_call_output",
+    "custom_tool_call": "custom_tool_call_output",
+    "local_shell_call": "local_shell_call_output",
+    "shell_call": "shell_call_output",
+    "apply_patch_call": "apply_patch_call_output",
+    "mcp_approval_request": "mcp_approval_response",
+}
+"""Output types that plain text can make, by the type of call."""
+
 _UNKNOWN: Final = CallKind("", ())
 OUTPUTS: Final[dict[str, OutputKind]] = {
     "function_call_output": OutputKind("output"),
@@ -146,13 +156,15 @@ def lift_call(item: Mapping[str, Any], kind: str, how: CallKind) -> ToolCall:
     if link.id is not None:
         taken.append(how.id)
     arguments, form = _lift_arguments(item, how)
+    rest = without(item, *taken)
+    plain = kind == "function_call" and not rest and not form and link.id is not None
     wire = note(
         NAME,
-        kind=kind if kind != "function_call" else None,
+        kind=None if plain else kind,
         arguments=form,
         bare=link.id is None,
         unnamed=bool(how.name) and kind not in CALLS,
-        rest=without(item, *taken),
+        rest=rest,
     )
     return ToolCall(link.id, link.name or "", arguments, wire=wire)
 
@@ -226,16 +238,39 @@ def _arguments(call: ToolCall, kind: str) -> Any:
         raise unsupported(f"arguments of {kind} that are not JSON", NAME) from None
 
 
+def answer_facts(kind: str, *, is_error: bool) -> dict[str, Any]:
+    """Make the note of an output that answers a type of call with plain text.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a call that text cannot answer.
+    """
+    if kind not in ANSWERED_BY_TEXT:
+        raise unsupported(f"a text in answer to a {kind}", NAME)
+    facts: dict[str, Any] = {"kind": ANSWERED_BY_TEXT[kind]}
+    if kind == "shell_call":
+        outcome = {"type": "timeout"} if is_error else {"type": "exit", "exit_code": 0}
+        facts |= {"form": "chunks", "chunks": [{"outcome": outcome}]}
+    elif kind == "apply_patch_call":
+        facts["rest"] = {"status": "failed" if is_error else "completed"}
+    elif kind == "mcp_approval_request":
+        facts |= {"form": "reason", "rest": {"approve": not is_error}}
+    return facts
+
+
 def lower_output(result: ToolResult) -> dict[str, Any]:
     """Write an output item; a result from elsewhere becomes a `function_call_output`.
 
-    That a result was an error has no field of its own here; its text says so.
+    A result that bears the note of its call (as one made up for an unanswered call may)
+    becomes the output that this type of call asks for. That a result was an error has a field
+    in few types; elsewhere its text says so.
 
     Raises:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a result without a call id, and for
             content that the item type cannot carry.
     """
     facts = noted(result.wire, NAME)
+    if facts.get("kind") in CALLS:
+        facts = answer_facts(facts["kind"], is_error=result.is_error)
     kind = facts["kind"] if isinstance(facts.get("kind"), str) else "function_call_output"
     if result.call_id is None and not facts.get("bare"):
         raise unsupported("a tool result without a call id", NAME)

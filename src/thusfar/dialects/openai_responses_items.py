@@ -31,6 +31,7 @@ from thusfar.dialects.openai_responses_calls import (
 )
 from thusfar.dialects.openai_responses_parts import (
     NAME,
+    Inner,
     is_part_kind,
     lift_parts,
     lower_part,
@@ -215,17 +216,19 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
         raise unsupported("the name of a speaker", NAME)
     items: list[dict[str, Any]] = []
     facts = noted(message.wire, NAME)
-    content: list[Part] = []
+    content: list[Inner] = []
     reasoning: list[Reasoning] = []
     for part in message.parts:
         if reasoning and not (isinstance(part, Reasoning) and _continues(part)):
             items.append(_lower_reasoning(reasoning))
             reasoning = []
-        item = _lower_item(part, message.role)
+        item = None
         if isinstance(part, Reasoning):
             _require_own(part, message.role)
             reasoning.append(part)
-        elif item is None:
+        elif isinstance(part, ToolCall | ToolResult):
+            item = _lower_pair(part, message.role)
+        elif (item := _lower_alone(part)) is None:
             content.append(part)
             continue
         if content:
@@ -240,16 +243,18 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
     return tuple(items)
 
 
-def _lower_item(part: Part, role: Role) -> dict[str, Any] | None:
-    """Write a part that is an item of its own; `None` for content of a message."""
+def _lower_pair(part: ToolCall | ToolResult, role: Role) -> dict[str, Any]:
     if isinstance(part, ToolCall):
         if role != "assistant":
             raise unsupported(f"a tool call in the role {role}", NAME)
         return lower_call(part)
-    if isinstance(part, ToolResult):
-        if role not in ("tool", "user"):
-            raise unsupported(f"a tool result in the role {role}", NAME)
-        return lower_output(part)
+    if role not in ("tool", "user"):
+        raise unsupported(f"a tool result in the role {role}", NAME)
+    return lower_output(part)
+
+
+def _lower_alone(part: Inner) -> dict[str, Any] | None:
+    """Write a part that is an item of its own; `None` for content of a message."""
     if isinstance(part, Native) and part.provider == NAME and not is_part_kind(part.kind):
         return native_object(part, NAME)
     facts = noted(part.wire, NAME) if isinstance(part, Image) else {}
@@ -291,7 +296,7 @@ def _lower_reasoning(parts: Sequence[Reasoning]) -> dict[str, Any]:
     return item
 
 
-def _lower_speaker(role: Role, parts: Sequence[Part], facts: Mapping[str, Any]) -> dict[str, Any]:
+def _lower_speaker(role: Role, parts: Sequence[Inner], facts: Mapping[str, Any]) -> dict[str, Any]:
     if role == "tool":
         raise unsupported("something other than tool results in the role tool", NAME)
     vendor = role == "assistant" and not facts.get("list")

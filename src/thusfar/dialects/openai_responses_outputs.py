@@ -97,6 +97,8 @@ def lower_value(
     parts = result.parts
     if form in ("absent", "null") and not parts:
         return {} if form == "absent" else {field: None}
+    if form == "reason":
+        return {"reason": "".join(part.text for part in parts if isinstance(part, Text))}
     if form == "chunks":
         return {field: _lower_chunks(result, facts.get("chunks"))}
     if form == "json" and len(parts) == 1 and isinstance(parts[0], Text):

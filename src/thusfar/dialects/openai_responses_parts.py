@@ -29,7 +29,7 @@ from thusfar.dialects.openai_notes import (
     url_of,
     without,
 )
-from thusfar.messages import Audio, File, Image, Native, Part, Text
+from thusfar.messages import Audio, File, Image, Native, Text
 
 NAME: Final = "openai-responses"
 
@@ -131,7 +131,7 @@ def _lift_audio(part: Mapping[str, Any]) -> Audio | None:
     return Audio(mime=mime, data=inner["data"], wire=note(NAME, like=like))
 
 
-def lower_part(part: Part, role: str) -> dict[str, Any]:
+def lower_part(part: Inner, role: str) -> dict[str, Any]:
     """Write one content part of a message or of a tool output.
 
     Raises:
@@ -148,10 +148,8 @@ def lower_part(part: Part, role: str) -> dict[str, Any]:
             return lower_image(part, like)
         case File():
             return _lower_file(part, like)
-        case Audio():
-            return _lower_audio(part, like)
         case _:
-            raise unsupported("a tool call, result or reasoning among its content", NAME)
+            return _lower_audio(part, like)
 
 
 def lower_image(part: Image, like: dict[str, Any]) -> dict[str, Any]:
