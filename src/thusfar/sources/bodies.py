@@ -113,7 +113,8 @@ def _chat_dialect(body: Mapping[str, Any]) -> str | None:
     tools = body.get("tools")
     for tool in tools if isinstance(tools, list) else ():
         if isinstance(tool, Mapping):
-            return "openai-chat" if tool.get("type") == "function" else "anthropic"
+            # Mistral's requests name the function but no type.
+            return "openai-chat" if tool.keys() & {"function", "custom"} else "anthropic"
     match body.get("system"):
         case str() | [{"type": _}, *_]:
             return "anthropic"

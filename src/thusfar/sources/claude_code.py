@@ -45,7 +45,7 @@ def load_claude_code(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         # The log of a sub-agent is a file of its own, in which everything is a sidechain.
         kinds = ["message" if kind == "sidechain" else kind for kind in kinds]
     nodes = [
-        _node(record) if kind not in ("sidechain", "unreadable") else Node(None, None)
+        Node(None, None) if kind == "sidechain" else _node(record)
         for record, kind in zip(records, kinds, strict=True)
     ]
     live = _with_forks(records, kinds, live_path(nodes))
@@ -82,7 +82,9 @@ def _kind(record: Any) -> EntryKind:
     return "meta" if record.get("isMeta") is True else "message"
 
 
-def _node(record: dict[str, Any]) -> Node:
+def _node(record: Any) -> Node:
+    if not isinstance(record, dict):
+        return Node(None, None)
     return Node(_id(record.get("uuid")), _id(record.get("parentUuid")))
 
 
@@ -133,7 +135,7 @@ def _block_ids(record: Any, kind: str, key: str) -> Iterator[str]:
 
 
 def _entry(record: Any, line: int, kind: EntryKind, *, live: bool) -> Entry:
-    node = _node(record) if isinstance(record, dict) else Node(None, None)
+    node = _node(record)
     return Entry(
         line=line,
         kind=kind,
@@ -150,7 +152,9 @@ def _compacted(
 ) -> int:
     """Count the messages that stood above the path until the tool summarised them."""
     joined = [
-        Node(node.id, node.parent or _id(record.get("logicalParentUuid"))) if node.id else node
+        node._replace(parent=node.parent or _id(record.get("logicalParentUuid")))
+        if node.id
+        else node
         for record, node in zip(records, nodes, strict=True)
     ]
     whole = _with_forks(records, kinds, live_path(joined))

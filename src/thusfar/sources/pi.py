@@ -55,7 +55,8 @@ def load_pi(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         TranscriptError: `INVALID_TRANSCRIPT`, for a message of another shape, naming its line.
     """
     wrapped = [
-        {"type": "message", "message": each} if _is_message(each) else each for each in records
+        {"type": "message", "message": each} if isinstance(each, dict) and "role" in each else each
+        for each in records
     ]
     nodes = [_node(each) for each in wrapped]
     live = live_path(nodes)
