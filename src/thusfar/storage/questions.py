@@ -165,11 +165,13 @@ class Lock(_Question, frozen=True):
         thread_id: The thread.
         owner: The owner whose head is read.
         whole: Whether nobody else may append to the thread meanwhile.
+        guess: Whether a head the store remembers will do, without a lock; see `GUESSED`.
     """
 
     thread_id: str
     owner: str
     whole: bool = False
+    guess: bool = False
 
 
 class BeginThread(_Question, frozen=True):
@@ -375,5 +377,10 @@ class Write(_Question, frozen=True):
 class Checkpoint(_Question, frozen=True):
     """Clear what an erasure left in the store's own files.
 
-    The answer is `True` when nothing is left, `False` while a reader prevents it.
+    The answer is `True` when nothing is left, `False` while something prevents it.
+
+    Attributes:
+        thorough: Whether work that grows with the database may be done.
     """
+
+    thorough: bool = False

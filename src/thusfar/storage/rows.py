@@ -29,6 +29,7 @@ OPEN: Final = 8  # the group left calls open on purpose
 ALTERNATIVE: Final = 16  # the group did not become the owner's head when it was appended
 EDITED: Final = 32  # the message replaced another one
 SPENT: Final = 128  # on a head: messages of the thread were deleted, so ids must be looked up
+GUESSED: Final = 2  # the `tip` of a head that a store remembered and did not read
 LEADS: Final = 64  # reasoning that belongs to the assistant entry behind it
 CARRIED: Final = ANSWERED | ASKED | LEADS  # what the next message inherits
 
@@ -76,7 +77,8 @@ class HeadRow(msgspec.Struct, frozen=True, gc=False):
         messages: How many messages of the path are live.
         salt: As on the thread.
         updated_at: When the owner last appended or moved. Unit: milliseconds since 1970, UTC.
-        tip: 1 when no stored message follows in the head's branch. Not stored.
+        tip: 1 when no stored message follows in the head's branch; `GUESSED` when the store
+            remembered the row, so that only `AppendGroup` may follow. Not stored.
     """
 
     thread_id: str

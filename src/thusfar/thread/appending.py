@@ -26,6 +26,7 @@ from thusfar.storage.base import Clock
 from thusfar.storage.rows import (
     ALTERNATIVE,
     EDITED,
+    GUESSED,
     POSITION_MASK,
     REDACTED,
     SPENT,
@@ -84,19 +85,23 @@ def append_steps(
     group = prepare(ctx, messages)
     at = clock()
     given = any(one.given for one in group)
+    guess, whole = True, not isinstance(after, Head)
     while True:
-        head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner)
+        head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, whole, guess)
         before = head
+        guess = False
         if head is None:
             head = yield from first_head(ctx, at)
         try:
-            if isinstance(after, Head):
+            if isinstance(after, Head) or (head.node and after == head.head_id):
                 place = place_of_head(head)
                 parent_id: str | None = head.head_id or None
             else:
                 place, parent_id = yield from place_after(ctx, after)
             marks = advance(place, [one.message for one in group], open=open, exact=exact)
         except ThreadError:
+            if head.tip == GUESSED:
+                continue
             if given and (found := (yield from stored(group))):
                 return (yield from replay(ctx, group, found, after))
             raise
@@ -109,6 +114,8 @@ def append_steps(
             written = yield q.AppendGroup(moved, before, nodes, chains)
             status: Literal["selected", "alternative"] = "selected"
             selected: str | None = moved.head_id
+        elif head.tip == GUESSED:
+            continue
         else:
             if given and (found := (yield from stored(group))):
                 return (yield from replay(ctx, group, found, after))

@@ -335,14 +335,14 @@ def release_steps(ctx: Context) -> Steps[None]:
         yield q.Write((q.DropHead(ctx.thread_id, ctx.owner),))
 
 
-def locked_head(ctx: Context, at: int, *, whole: bool = False) -> Steps[HeadRow]:
+def locked_head(ctx: Context, at: int) -> Steps[HeadRow]:
     """Begin a write and read the owner's head, an empty one when it has none.
 
     Raises:
         ThreadNotFoundError: `THREAD_NOT_FOUND`.
         ThreadDeletedError: `THREAD_DELETED`.
     """
-    head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, whole)
+    head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, whole=True)
     if head is not None:
         return head
     thread = yield from live_thread(ctx)

@@ -53,7 +53,7 @@ class Context(NamedTuple):
     def key(self, message_id: str) -> bytes:
         """Hash a message id to its unique key."""
         text = f"{self.namespace}\0{self.thread_id}\0{message_id}"
-        return hashlib.blake2b(text.encode(), digest_size=16).digest()
+        return hashlib.blake2b(text.encode(errors="surrogatepass"), digest_size=16).digest()
 
 
 class Range(NamedTuple):

@@ -61,7 +61,7 @@ def verify_steps(ctx: Context, *, erased: bool) -> Steps[Verification]:
 
 
 def _erasure() -> Steps[Any]:
-    complete = yield q.Checkpoint()
+    complete = yield q.Checkpoint(thorough=True)
     return "complete" if complete else "pending"
 
 

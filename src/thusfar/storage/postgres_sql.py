@@ -1,0 +1,226 @@
+"""What PostgreSQL does otherwise than SQLite: locks of rows, and an append in one statement.
+
+A head that this process wrote last is remembered. An append builds on it without asking, in one
+statement that does nothing if the head is another one by now; then it asks first.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from msgspec.structs import astuple
+
+from thusfar.drive import Steps
+from thusfar.errors import StorageBusyError
+from thusfar.storage import questions as q
+from thusfar.storage.rows import GUESSED, HeadRow
+from thusfar.storage.sql import (
+    ADD_CHAIN,
+    ADD_HEAD,
+    ADD_NODE,
+    CHAIN,
+    MOVE_HEAD,
+    NODE,
+    READ_HEAD,
+    Many,
+    Sql,
+)
+
+MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
+REMEMBERED: Final = 4_096  # heads; about 2 MB
+
+_NODE_CASTS: Final = (
+    "text bigint bytea text bigint bigint bigint bigint bigint bigint bigint bigint bigint text"
+    " bigint text"
+).split()
+_CHAIN_CASTS: Final = ["text", "bigint", "bytea", "bytea", "bigint"]
+_UNCHANGED: Final = " AND revision = ? AND salt = ? AND flags = ?"
+
+
+class Duplicate(Exception):  # noqa: N818 - a signal within the store, never seen outside
+    """A unique value was stored already; the transaction is void."""
+
+
+class Heads:
+    """The heads that this process wrote last, of all namespaces."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str, str], HeadRow] = {}
+
+    def recall(self, namespace: str, ask: q.Lock) -> HeadRow | None:
+        """Return the head as it was written, if it was."""
+        return self._rows.get((namespace, ask.thread_id, ask.owner))
+
+    def remember(self, namespace: str, head: HeadRow) -> None:
+        """Keep a head that was just written."""
+        if len(self._rows) >= REMEMBERED:
+            self._rows.clear()
+        key = (namespace, head.thread_id, head.owner)
+        self._rows[key] = msgspec.structs.replace(head, tip=GUESSED)
+
+    def forget(self, namespace: str, thread_id: str, owner: str) -> None:
+        """Drop a head that is no longer what it was."""
+        self._rows.pop((namespace, thread_id, owner), None)
+
+
+class PostgresSql(Sql):
+    """The answers of one operation; `busy` while a transaction is open."""
+
+    def __init__(self, namespace: str, heads: Heads) -> None:
+        super().__init__(namespace)
+        self.heads = heads
+        self.busy = False
+
+    def answer(self, question: Any) -> Steps[Any]:
+        """Answer one question."""
+        own = _OWN.get(type(question))
+        return super().answer(question) if own is None else own(self, question)
+
+    def lock(self, ask: q.Lock) -> Steps[HeadRow | None]:
+        """Answer `Lock`, from memory where the caller lets us guess."""
+        if ask.guess and (known := self.heads.recall(self.namespace, ask)) is not None:
+            return known
+        yield "BEGIN", ()
+        self.busy = True
+        of_thread = (self.namespace, ask.thread_id)
+        if ask.whole:
+            yield (
+                "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR UPDATE",
+                of_thread,
+            )
+            yield (
+                "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ?"
+                " ORDER BY owner FOR UPDATE",
+                of_thread,
+            )
+        else:
+            rows = yield (
+                "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?"
+                " FOR UPDATE",
+                (*of_thread, ask.owner),
+            )
+            if not rows:
+                yield (
+                    "SELECT 1 FROM thusfar_thread"
+                    " WHERE namespace = ? AND thread_id = ? FOR SHARE",
+                    of_thread,
+                )
+        # Read again behind the lock: what was found before waiting for it may be stale.
+        rows = yield READ_HEAD, (*of_thread, ask.owner)
+        return HeadRow(*rows[0]) if rows else None
+
+    def append(self, ask: q.AppendGroup) -> Steps[bool]:
+        """Answer `AppendGroup`."""
+        head = ask.head
+        try:
+            if not self.busy and len(ask.nodes) > MOST_IN_ONE:
+                yield "BEGIN", ()
+                self.busy = True
+            stored = yield from self._store_group(ask)
+            if stored and self.busy:
+                yield "COMMIT", ()
+                self.busy = False
+        except Duplicate:
+            stored = False
+        if stored:
+            self.heads.remember(self.namespace, head)
+            return True
+        self.heads.forget(self.namespace, head.thread_id, head.owner)
+        yield from self.undo()
+        return False
+
+    def _store_group(self, ask: q.AppendGroup) -> Steps[bool]:
+        ns = self.namespace
+        thread_id, owner, *moved, _ = astuple(ask.head)
+        nodes = [(ns, *astuple(row)) for row in ask.nodes]
+        chains = [(ns, *astuple(row)) for row in ask.chains]
+        if ask.before is None:
+            yield ADD_HEAD, (ns, thread_id, owner, *moved)
+        else:
+            where = (ns, thread_id, owner, ask.before.revision, ask.before.salt, ask.before.flags)
+            if len(nodes) <= MOST_IN_ONE:
+                flat = [value for row in (*nodes, *chains) for value in row]
+                rows = yield append_sql(len(nodes)), (*moved, *where, *flat)
+                return bool(rows)
+            rows = yield f"{MOVE_HEAD}{_UNCHANGED} RETURNING 1", (*moved, *where)
+            if not rows:
+                return False
+        yield Many(ADD_NODE, nodes)
+        yield Many(ADD_CHAIN, chains)
+        return True
+
+    def write_all(self, ask: q.Write) -> Steps[None]:
+        """Answer `Write`."""
+        for change in ask.changes:
+            if isinstance(change, q.PutHead):
+                self.heads.forget(self.namespace, change.row.thread_id, change.row.owner)
+        try:
+            yield from self.write(ask)
+        except Duplicate as error:
+            raise StorageBusyError(
+                "Another session stored the same place first.", fix="Try again."
+            ) from error
+        yield "COMMIT", ()
+        self.busy = False
+
+    def snapshot(self, _: q.Snapshot) -> Steps[None]:
+        """Answer `Snapshot`."""
+        yield "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()
+        self.busy = True
+
+    def checkpoint(self, ask: q.Checkpoint) -> Steps[bool]:
+        """Answer `Checkpoint`: rows are gone at once, their old versions with the next VACUUM."""
+        yield from self.undo()
+        if not ask.thorough:
+            return False
+        rows = yield (
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
+            " AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()",
+            (),
+        )
+        yield (
+            "VACUUM thusfar_thread, thusfar_head, thusfar_node, thusfar_chain, thusfar_artifact",
+            (),
+        )
+        return not rows[0][0]
+
+    def undo(self) -> Steps[None]:
+        """End what was begun, leaving nothing of it."""
+        if self.busy:
+            self.busy = False
+            yield "ROLLBACK", ()
+
+
+_OWN: Final[dict[type, Any]] = {
+    q.Lock: PostgresSql.lock,
+    q.AppendGroup: PostgresSql.append,
+    q.Write: PostgresSql.write_all,
+    q.Snapshot: PostgresSql.snapshot,
+    q.Checkpoint: PostgresSql.checkpoint,
+}
+
+
+@lru_cache(maxsize=MOST_IN_ONE)
+def append_sql(count: int) -> str:
+    """Write the statement that moves a head and stores a group, both or neither."""
+    nodes = " UNION ALL ".join([_typed(_NODE_CASTS)] * count)
+    chains = " UNION ALL ".join([_typed(_CHAIN_CASTS)] * count)
+    return (
+        f"WITH moved AS ({MOVE_HEAD}{_UNCHANGED} RETURNING 1),"
+        f" nodes AS (INSERT INTO thusfar_node (namespace, {NODE}) {nodes}),"
+        f" chains AS (INSERT INTO thusfar_chain (namespace, {CHAIN}) {chains})"
+        " SELECT 1 FROM moved"
+    )
+
+
+def _typed(casts: list[str]) -> str:
+    values = ", ".join(f"?::{cast}" for cast in casts)
+    return f"SELECT {values} WHERE EXISTS (SELECT 1 FROM moved)"
+
+
+@lru_cache(maxsize=512)
+def numbered(sql: str) -> str:
+    """Write parameter marks as the driver reads them."""
+    return sql.replace("?", "%s")

