@@ -334,13 +334,13 @@ ANSWERS: dict[type, Answer] = {
     q.ReadArtifacts: _read_artifacts,
     q.ReadTallies: _read_tallies,
     q.ReadRecord: _read_record,
-    q.Snapshot: lambda s, a: None,
+    q.Snapshot: lambda *_: None,
     q.Lock: _read_head,
     q.BeginThread: _begin_thread,
     q.NewBranch: _new_branch,
     q.AppendGroup: _append_group,
     q.Write: _write,
-    q.Checkpoint: lambda s, a: True,
+    q.Checkpoint: lambda *_: True,
 }
 
 CHANGES: dict[type, Answer] = {

@@ -155,7 +155,9 @@ class _Shared:
 
     def _options(self) -> dict[str, Any]:
         if self._closed:
-            raise StorageClosedError("The store was used after it was closed.", fix="Open it again.")
+            raise StorageClosedError(
+                "The store was used after it was closed.", fix="Open it again."
+            )
         return {
             "conninfo": self.url,
             "min_size": 0,

@@ -6,6 +6,7 @@ statement that does nothing if the head is another one by now; then it asks firs
 
 from __future__ import annotations
 
+# ruff: noqa: S608 - statements are built from constants; values are parameters
 from functools import lru_cache
 from typing import Any, Final
 
@@ -31,10 +32,11 @@ from thusfar.storage.sql import (
 MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
 REMEMBERED: Final = 4_096  # heads; about 2 MB
 
-_NODE_CASTS: Final = (
-    "text bigint bytea text bigint bigint bigint bigint bigint bigint bigint bigint bigint text"
-    " bigint text"
-).split()
+_NODE_CASTS: Final = [
+    *("text", "bigint", "bytea", "text"),  # namespace, node, key, body
+    *["bigint"] * 9,  # state … flags
+    *("text", "bigint", "text"),  # pending, head_then, erased_id
+]
 _CHAIN_CASTS: Final = ["text", "bigint", "bytea", "bytea", "bigint"]
 _UNCHANGED: Final = " AND revision = ? AND salt = ? AND flags = ?"
 
@@ -103,8 +105,7 @@ class PostgresSql(Sql):
             )
             if not rows:
                 yield (
-                    "SELECT 1 FROM thusfar_thread"
-                    " WHERE namespace = ? AND thread_id = ? FOR SHARE",
+                    "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR SHARE",
                     of_thread,
                 )
         # Read again behind the lock: what was found before waiting for it may be stale.

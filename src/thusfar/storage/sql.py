@@ -7,6 +7,7 @@ Every statement names the namespace.
 
 from __future__ import annotations
 
+# ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 

@@ -26,9 +26,9 @@ def store_laws() -> dict[str, Law]:
     found: dict[str, Law] = {}
     for module in (appending, reading, branching, racing, erasing, whole):
         for name, value in vars(module).items():
-            if callable(value) and getattr(value, "__module__", "") == module.__name__:
-                if not name.startswith("_"):
-                    found[name] = value
+            own = callable(value) and getattr(value, "__module__", "") == module.__name__
+            if own and not name.startswith("_"):
+                found[name] = value
     return found
 
 

@@ -10,6 +10,7 @@ Source:
 
 from __future__ import annotations
 
+# ruff: noqa: A002 - `id` and `open` are the words of the contract
 import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -172,7 +173,7 @@ def new_salt() -> str:
     return os.urandom(16).hex()
 
 
-def place_after(ctx: Context, after: str | None | Head) -> Steps[tuple[Place, str | None]]:
+def place_after(ctx: Context, after: str | Head | None) -> Steps[tuple[Place, str | None]]:
     """Find the place behind a message, which must end a group; `None` is the root."""
     if after is None:
         return ROOT, None

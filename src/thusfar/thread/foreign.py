@@ -28,5 +28,8 @@ def lift(messages: Sequence[Any]) -> list[Message]:
         ) from error
     except TranscriptError as error:
         raise InvalidMessageError(
-            f"A message could not be read: {error.args[0]}", fix=error.fix, **error.facts
+            f"A message could not be read: {error.args[0]}",
+            fix=error.fix,
+            diagnostics=(),
+            **error.facts,
         ) from error

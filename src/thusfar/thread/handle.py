@@ -6,6 +6,7 @@ Each verb is a generator of questions. Called on a `Thread` it gives an awaitabl
 
 from __future__ import annotations
 
+# ruff: noqa: A002 - `id` and `open` are the words of the contract
 import functools
 import uuid
 from collections.abc import Callable, Coroutine, Mapping
@@ -39,10 +40,10 @@ def verb(
 ) -> Callable[Concatenate[Thread, P], Coroutine[Any, Any, R]]:
     """Make an async method of a generator method; `blocking` makes its sync mirror."""
 
-    @functools.wraps(steps)
-    async def run(self: Thread, *args: P.args, **kwargs: P.kwargs) -> R:
+    async def run(self: Thread, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return await self.store.arun(steps(self, *args, **kwargs))
 
+    functools.update_wrapper(run, steps)
     return run
 
 
@@ -52,11 +53,11 @@ def blocking(
     """Make the sync mirror of a verb."""
     steps: Callable[..., Steps[R]] = method.__wrapped__  # type: ignore[attr-defined]
 
-    @functools.wraps(steps)
-    def run(self: SyncThread, *args: P.args, **kwargs: P.kwargs) -> R:
+    def run(self: SyncThread, /, *args: P.args, **kwargs: P.kwargs) -> R:
         thread = self._thread
         return thread.store.run(steps(thread, *args, **kwargs))
 
+    functools.update_wrapper(run, steps)
     return run
 
 

@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+# ruff: noqa: A002 - `id` and `open` are the words of the contract
 from collections.abc import Mapping
 from typing import Any
 

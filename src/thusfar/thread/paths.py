@@ -323,5 +323,8 @@ def owner_head(ctx: Context) -> Steps[HeadRow | None]:
 def damaged(message: str, **facts: int) -> CorruptRecordError:
     """Make the error for a record that contradicts another."""
     return CorruptRecordError(
-        message, fix="Run verify on the thread and restore it from a backup or an export.", **facts
+        message,
+        fix="Run verify on the thread and restore it from a backup or an export.",
+        diagnostics=(),
+        **facts,
     )

@@ -40,7 +40,7 @@ from thusfar.storage.rows import (
 )
 from thusfar.thread.appending import empty_head, grow, new_salt, rows_of
 from thusfar.thread.listing import info_steps
-from thusfar.thread.paths import Context, decode, id_at, id_of, live_thread, maybe_thread
+from thusfar.thread.paths import Context, id_at, id_of, live_thread, maybe_thread
 from thusfar.thread.preparing import Prepared, plain_metadata, prepare_one
 from thusfar.thread.tracking import ROOT, Mark, Place, advance, place_of_node
 from thusfar.thread.values import ThreadInfo

@@ -77,13 +77,10 @@ def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
 
 def prepare_one(ctx: Context, message: Message) -> Prepared:
     """Make one message ready to be stored."""
-    if message.id is None:
-        message = msgspec.structs.replace(message, id=new_id())
-        given = False
-    else:
-        check_id(message.id, "message id")
-        given = True
-    assert message.id is not None
+    given = message.id is not None
+    message_id = new_id() if message.id is None else check_id(message.id, "message id")
+    if not given:
+        message = msgspec.structs.replace(message, id=message_id)
     if message.metadata:
         message = msgspec.structs.replace(message, metadata=plain_metadata(message.metadata))
     try:
@@ -91,9 +88,12 @@ def prepare_one(ctx: Context, message: Message) -> Prepared:
         digest = digest_bytes(message_digest(message))
     except TranscriptError as error:
         raise InvalidMessageError(
-            f"A message could not be stored: {error.args[0]}", fix=error.fix, **error.facts
+            f"A message could not be stored: {error.args[0]}",
+            fix=error.fix,
+            diagnostics=(),
+            **error.facts,
         ) from error
-    return Prepared(message, body, digest, ctx.key(message.id), given)
+    return Prepared(message, body, digest, ctx.key(message_id), given)
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,7 +106,10 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
         plain = to_json(metadata)
     except TranscriptError as error:
         raise InvalidMessageError(
-            f"Metadata could not be stored: {error.args[0]}", fix=error.fix, **error.facts
+            f"Metadata could not be stored: {error.args[0]}",
+            fix=error.fix,
+            diagnostics=(),
+            **error.facts,
         ) from error
     if not isinstance(plain, dict):
         raise InvalidMessageError("Metadata was not an object.", fix="Pass a dict.")
@@ -146,7 +149,10 @@ def _plain(message: Any) -> Any:
         value = to_json(message)
     except TranscriptError as error:
         raise InvalidMessageError(
-            f"A message could not be stored: {error.args[0]}", fix=error.fix, **error.facts
+            f"A message could not be stored: {error.args[0]}",
+            fix=error.fix,
+            diagnostics=(),
+            **error.facts,
         ) from error
     if not isinstance(value, dict):
         raise InvalidMessageError(

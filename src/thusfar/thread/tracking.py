@@ -9,6 +9,7 @@ Source:
 
 from __future__ import annotations
 
+# ruff: noqa: A002 - `id` and `open` are the words of the contract
 from collections.abc import Sequence
 from typing import Final
 

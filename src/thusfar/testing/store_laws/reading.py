@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from thusfar.storage.base import Store
 from thusfar.testing.store_laws.told import (
     assistant,
@@ -59,7 +61,8 @@ def a_cursor_must_begin_a_group_of_the_path(store: Store) -> None:
         told.read(before="alt", limit=1)
     with refusal("MESSAGE_NOT_FOUND"):
         told.read(before="nowhere", limit=1)
-    for limit in (0, -1, True, 1.5):
+    bad: tuple[Any, ...] = (0, -1, True, 1.5)
+    for limit in bad:
         with refusal("INVALID_OPTIONS"):
             told.read(limit=limit)
 

@@ -1,0 +1,198 @@
+"""A database that cannot work gives a typed error that names the fix, and loses nothing."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import apsw
+import pytest
+
+from thusfar.errors import (
+    CorruptRecordError,
+    SchemaTooNewError,
+    StorageBusyError,
+    StorageClosedError,
+    StorageError,
+    StorageFullError,
+    StorageReadOnlyError,
+    StorageUnavailableError,
+)
+from thusfar.messages import Message, Text
+from thusfar.storage import SqliteStore, open_store
+from thusfar.storage.sqlite_errors import KINDS
+from thusfar.testing.store_laws.told import conversation, sound, thread, user
+
+
+def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "full.db"
+    store = SqliteStore(path)
+    told = conversation(store, 2)
+    pages = store._pool._idle[0].connection.pragma("page_count")
+    store._pool._idle[0].connection.pragma("max_page_count", pages + 2)
+
+    with pytest.raises(StorageFullError, match="Free some space"):
+        told.append(Message("user", (Text("x" * 100_000),), id="big"))
+
+    assert told.read().ids == ("u1", "a1", "u2", "a2")
+    store._pool._idle[0].connection.pragma("max_page_count", 1_000_000)
+    told.append(Message("user", (Text("x" * 100_000),), id="big"))
+    sound(told)
+
+
+def test_a_locked_database_is_told_after_the_timeout(tmp_path: Path) -> None:
+    path = tmp_path / "locked.db"
+    told = conversation(SqliteStore(path, busy_timeout_seconds=0.1), 1)
+    other = apsw.Connection(str(path))
+    other.execute("BEGIN IMMEDIATE")
+
+    with pytest.raises(StorageBusyError) as caught:
+        told.append(user("u2"))
+
+    assert caught.value.retryable
+    assert told.read().ids == ("u1", "a1"), "reading goes on"
+    other.execute("ROLLBACK")
+    assert told.append(user("u2")).status == "selected"
+
+
+def test_a_read_only_store_reads_and_refuses_writes(tmp_path: Path) -> None:
+    path = tmp_path / "read.db"
+    conversation(SqliteStore(path), 1)
+    told = thread(open_store(f"sqlite:///{path}", read_only=True))
+
+    with pytest.raises(StorageReadOnlyError):
+        told.append(user("u2"))
+
+    assert told.read().ids == ("u1", "a1")
+
+
+def test_a_database_whose_tables_cannot_be_written_is_told(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "query.db")
+    told = conversation(store, 1)
+    store._pool._idle[0].connection.pragma("query_only", True)
+
+    with pytest.raises(StorageReadOnlyError):
+        told.append(user("u2"))
+
+    assert told.read().ids == ("u1", "a1")
+
+
+def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("These are notes, and no database at all. " * 100)
+
+    with pytest.raises(CorruptRecordError, match="not an SQLite database"):
+        SqliteStore(path)
+
+    assert path.read_text().startswith("These are notes")
+
+
+def test_a_missing_directory_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StorageUnavailableError, match="Create its directory"):
+        SqliteStore(tmp_path / "nowhere" / "a.db")
+
+
+def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "damaged.db"
+    store = SqliteStore(path)
+    told = conversation(store, 200)
+    told.verify(erased=True)
+    store.close()
+    with open(path, "r+b") as file:
+        size = os.path.getsize(path)
+        for page in range(2, size // 4096):
+            file.seek(page * 4096)
+            file.write(b"\xff" * 2048)
+
+    with pytest.raises(CorruptRecordError):
+        thread(SqliteStore(path)).read()
+
+
+def test_a_damaged_record_is_found_by_verify_and_never_skipped(tmp_path: Path) -> None:
+    path = tmp_path / "record.db"
+    told = conversation(SqliteStore(path), 2)
+    raw = apsw.Connection(str(path))
+    raw.execute("UPDATE thusfar_node SET body = '{\"role\":\"user\"' WHERE depth = 1")
+
+    found = told.verify()
+
+    assert "A message could not be decoded." in [p.message for p in found.problems]
+    with pytest.raises(CorruptRecordError, match="Run verify"):
+        told.read()
+
+
+@pytest.mark.parametrize(
+    ("tampering", "problem"),
+    [
+        (
+            "UPDATE thusfar_node SET body = replace(body, '…', 'x') WHERE depth = 1",
+            "A message did not have the digest that was stored with it.",
+        ),
+        (
+            "UPDATE thusfar_chain SET chain = zeroblob(32) WHERE node & 0xffffff = 1",
+            "A chained digest did not follow from the one before.",
+        ),
+        (
+            "UPDATE thusfar_head SET head_id = 'a1'",
+            "A head had another message id or salt than its thread.",
+        ),
+        (
+            "DELETE FROM thusfar_node WHERE depth = 3",
+            "Messages and digests of a branch differed in number.",
+        ),
+        (
+            "UPDATE thusfar_head SET node = node + 7",
+            "A head pointed at a message that is not stored.",
+        ),
+        (
+            "UPDATE thusfar_node SET key = zeroblob(16) WHERE depth = 2",
+            "A message id did not have the key that was stored with it.",
+        ),
+        ("UPDATE thusfar_node SET size = 2 WHERE depth = 3", "A group was stored in part."),
+    ],
+)
+def test_verify_finds_what_was_changed_behind_its_back(
+    tmp_path: Path, tampering: str, problem: str
+) -> None:
+    path = tmp_path / "tampered.db"
+    told = conversation(SqliteStore(path), 2)
+    apsw.Connection(str(path)).execute(tampering)
+
+    found = told.verify()
+
+    assert not found.ok
+    assert problem in [p.message for p in found.problems]
+    assert {p.code for p in found.problems} == {"CORRUPT_RECORD"}
+
+
+def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "newer.db"
+    SqliteStore(path).close()
+    apsw.Connection(str(path)).execute("INSERT INTO thusfar_schema VALUES (99, 'future')")
+    before = path.read_bytes()
+
+    with pytest.raises(SchemaTooNewError) as caught:
+        SqliteStore(path)
+
+    assert caught.value.facts == {"database_version": 99, "known_version": 1}
+    assert path.read_bytes() == before
+
+
+def test_a_closed_store_says_so(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "closed.db")
+    told = conversation(store, 1)
+    store.close()
+
+    with pytest.raises(StorageClosedError):
+        told.read()
+
+
+def test_every_error_of_the_driver_has_one_of_ours() -> None:
+    kinds = {
+        value
+        for value in vars(apsw).values()
+        if isinstance(value, type) and issubclass(value, apsw.Error)
+    }
+
+    assert kinds - set(KINDS) == set()
+    assert all(issubclass(ours, StorageError) and fix for ours, _, fix in KINDS.values())
