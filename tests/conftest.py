@@ -8,7 +8,7 @@ import pytest
 from hypothesis import settings
 from tests.postgres_server import running_server
 
-# A busy machine is no failure. What else the profile says (in CI: the same examples each time) stays.
+# A busy machine is no failure. The rest of the profile (in CI: equal examples each time) stays.
 settings.register_profile("unhurried", settings(), deadline=None)
 settings.load_profile("unhurried")
 
