@@ -151,6 +151,11 @@ BLOCKS = [
     },
     {"type": "server_tool_call", "id": "s1", "name": "web_search", "args": {"q": "x"}},
     {"text": "A block of another wire."},
+    {"type": "image", "source": {"type": "somewhere else"}},
+    {"type": "image", "nothing": "known"},
+    {"type": "tool_use", "id": "c1", "name": 7},
+    {"type": "function_call", "call_id": "c1", "name": "f", "arguments": {}},
+    {"type": ["odd"]},
     {"type": 7},
 ]
 EVERY = [*TEXTS, *CALLS, *RESULTS, *(AIMessage([block]) for block in BLOCKS)]
@@ -305,6 +310,10 @@ def test_an_artifact_without_json_form_is_refused_with_its_place():
         {"type": "human", "data": {"content": 7}},
         {"type": "tool", "data": {"content": "no id"}},
         {"type": "ai", "data": {"content": "", "tool_calls": [7]}},
+        {"type": "ai", "data": {"content": "", "tool_calls": 7}},
+        {"type": "ai", "data": {"content": "", "tool_calls": [{"id": "c", "name": 7}]}},
+        {"type": "ai", "data": {"content": [7]}},
+        {"lc": True, "type": "constructor", "id": ["HumanMessage"], "kwargs": {"content": ""}},
         {"type": "ai", "data": {"content": "", "tool_calls": [{"id": 7}]}},
         {"type": "chat", "data": {"content": ""}},
         {"lc": 1, "type": "constructor", "id": ["x", "PromptTemplate"], "kwargs": {"content": ""}},
@@ -378,6 +387,18 @@ def test_an_old_function_result_becomes_a_function_message():
 def test_what_has_no_form_is_refused_and_never_vanishes(part):
     with pytest.raises(UnsupportedPartError):
         LANGCHAIN.lower(Message("assistant", (part,)))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Message("assistant", (ToolResult("c1", "f"), Text("x")), wire='{"langchain":{"x":1}}'),
+        Message("tool", (Text("x"),), wire='{"langchain":{"x":1}}'),
+    ],
+)
+def test_parts_that_were_changed_under_their_wire_are_refused(message):
+    with pytest.raises(UnsupportedPartError):
+        LANGCHAIN.lower(message)
 
 
 def test_a_call_by_the_user_has_no_form():

@@ -54,6 +54,13 @@ def retry(content, **fields):
         return pai.RetryPromptPart(content, **fields)
 
 
+def with_parts(parts):
+    """Make a request that its constructor would refuse."""
+    message = ModelRequest([])
+    message.parts = parts
+    return message
+
+
 REQUESTS = [
     ModelRequest(
         [SystemPromptPart("Be brief."), UserPromptPart("Hello.")], instructions="In French."
@@ -99,7 +106,8 @@ REQUESTS = [
             PNG,
             ["Look:", PNG, {"n": 1}],
             {"$class": "not ours"},
-            {"at": NOON, "raw": b"\x00"},
+            {"at": NOON, "raw": b"\x00", "for": datetime.timedelta(days=1, seconds=2)},
+            [{"kind": "image-url"}, PNG],
         )
     ),
     ModelRequest([retry("Again, please.")]),
@@ -117,6 +125,8 @@ REQUESTS = [
     ModelRequest([pai.InstructionBaselinePart(instructions=[]), ToolReturnPart("t", "x", "c1")]),
     ModelRequest([pai.ToolAvailabilityDeltaPart(tools_added=[]), ToolReturnPart("t", "x", "c1")]),
     ModelRequest([pai.SpeechPart(speaker="user", transcript="Hi.", audio=PNG)]),
+    ModelRequest([pai.SpeechPart(speaker="user", audio=PNG)]),
+    ModelRequest([UserPromptPart([pai.StructuredContent(value={"n": 1})])]),
     ModelRequest([]),
 ]
 RESPONSES = [
@@ -317,6 +327,11 @@ def test_media_become_media():
         {"kind": "request", "parts": [{"type": "text"}]},
         {"kind": "request", "parts": ["text"]},
         {"kind": "request"},
+        {"kind": "request", "parts": [{"part_kind": "tool-return", "tool_call_id": "c"}]},
+        {"kind": "response", "parts": [{"part_kind": "tool-call", "tool_name": "f", "args": 7}]},
+        {"kind": "response", "parts": [{"part_kind": "thinking"}]},
+        with_parts(7),
+        with_parts([7]),
         {"kind": "other", "parts": []},
         {"kind": "request", "parts": [{"part_kind": "user-prompt", "content": 7}]},
         {
@@ -333,6 +348,8 @@ def test_media_become_media():
 )
 def test_anything_else_is_refused(foreign):
     with pytest.raises(DialectMismatch):
+        PYDANTIC_AI.describe(foreign)
+    with pytest.raises(DialectMismatch):
         PYDANTIC_AI.lift(foreign)
 
 
@@ -343,7 +360,13 @@ def test_messages_of_other_dialects_become_objects_without_a_time():
             "user", (Text("Look:"), Image("image/png", PNG_TEXT), File(url="https://a.test/d"))
         ),
         Message(
-            "assistant", (Reasoning("Hm.", "sig", provider="anthropic"), ToolCall("c1", "f", "{}"))
+            "assistant",
+            (
+                Reasoning("Hm.", "sig", provider="anthropic"),
+                Text("Look:"),
+                Image("image/png", PNG_TEXT),
+                ToolCall("c1", "f", "{}"),
+            ),
         ),
         Message(
             "tool", (ToolResult("c1", "f", (Text("3 C"),)), ToolResult("c2", "f", is_error=True))
@@ -364,6 +387,8 @@ def test_messages_of_other_dialects_become_objects_without_a_time():
         ModelResponse(
             [
                 ThinkingPart("Hm.", signature="sig", provider_name="anthropic"),
+                TextPart("Look:"),
+                pai.FilePart(PNG),
                 ToolCallPart("f", "{}", "c1"),
             ],
             timestamp=EPOCH,
@@ -383,6 +408,8 @@ def test_messages_of_other_dialects_become_objects_without_a_time():
         Message("assistant", (Native("anthropic", "server_tool_use", "{}"),)),
         Message("system", (Image(url="https://a.test/i"),)),
         Message("user", (ToolCall("c1", "f"),)),
+        Message("user", (Native("anthropic", "x", "{}"),)),
+        Message("user", (Image("image/png", "not base64!"),)),
         Message("tool", (ToolResult("c1"),)),
     ],
 )
@@ -408,6 +435,41 @@ def test_parts_that_were_changed_under_their_wire_are_refused():
 
     with pytest.raises(TranscriptError):
         PYDANTIC_AI.lower(cut)
+
+
+def test_links_become_urls_of_their_kind():
+    links = [
+        (Image(url="https://a.test/1"), pai.ImageUrl),
+        (Audio(url="https://a.test/2"), pai.AudioUrl),
+        (File(url="https://a.test/3", mime="video/mp4"), pai.VideoUrl),
+        (File(url="https://a.test/4"), pai.DocumentUrl),
+    ]
+
+    (lowered,) = PYDANTIC_AI.lower(Message("user", tuple(part for part, _ in links)))
+
+    assert [type(item) for item in lowered.parts[0].content] == [kind for _, kind in links]
+
+
+def test_values_of_the_application_are_converted_as_everywhere():
+    class Weather:
+        def model_dump(self, mode):
+            return {"celsius": 3}
+
+    message = ModelRequest([ToolReturnPart("weather", Weather(), "c1")])
+    keyed = ModelRequest([ToolReturnPart("weather", {1: "not text"}, "c1")])
+
+    assert PYDANTIC_AI.content(message).texts == ('{"celsius":3}',)
+    with pytest.raises(TranscriptError):
+        PYDANTIC_AI.lift(keyed)
+
+
+@pytest.mark.parametrize("name", ["FileUrl", "ImageUrl", "ABC", "nothing_known"])
+def test_a_stored_name_of_something_else_is_refused(name):
+    lifted = PYDANTIC_AI.lift(ModelResponse([ToolCallPart("f", "{}", "c1")]))
+    forged = Message("assistant", lifted.parts, wire=lifted.wire.replace("ToolCallPart", name))
+
+    with pytest.raises(TranscriptError):
+        PYDANTIC_AI.lower(forged)
 
 
 def test_a_stored_name_cannot_make_a_class_of_another_package():

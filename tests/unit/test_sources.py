@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from thusfar import sources
 from thusfar.errors import OptionsError, TranscriptError
-from thusfar.messages import Image, Message, Reasoning, Text, ToolCall, ToolResult
+from thusfar.messages import Image, Message, Native, Reasoning, Text, ToolCall, ToolResult
 
 ASK = {"role": "user", "content": "Weather in Oslo?"}
 CALL = {
@@ -68,6 +68,21 @@ def test_messages_given_as_values_come_back_as_the_same_objects():
     loaded = sources.load(CHAT)
 
     assert all(given is kept for given, kept in zip(CHAT, loaded.messages, strict=True))
+
+
+def test_any_iterable_and_a_message_alone_are_lists_too():
+    assert sources.load(iter(CHAT)).messages == tuple(CHAT)
+    assert sources.load(Message("user", "Hello.")).messages == (Message("user", "Hello."),)
+
+
+def test_an_object_of_an_sdk_is_read_like_its_json():
+    class Completion:
+        def model_dump(self, **how):
+            return {"model": "m1", "choices": [{"message": ANSWER}]}
+
+    loaded = sources.load(Completion())
+
+    assert (loaded.kind, loaded.messages) == ("response", (ANSWER,))
 
 
 def test_an_empty_list_has_no_messages():
@@ -303,9 +318,16 @@ def test_text_input_is_one_message_of_the_user():
     assert sources.load({"model": "m1", "input": "Hello."}).messages == (
         {"role": "user", "content": "Hello."},
     )
-    assert sources.load({"contents": "Hello."}).messages == (
-        {"role": "user", "parts": [{"text": "Hello."}]},
-    )
+    content = {"role": "user", "parts": [{"text": "Hello."}]}
+    assert sources.load({"contents": "Hello."}).messages == (content,)
+    assert sources.load({"contents": content}).messages == (content,)
+
+
+def test_system_blocks_without_a_type_are_those_of_bedrock():
+    body = {**REQUESTS["bedrock-converse"]}
+    del body["modelId"], body["toolConfig"]
+
+    assert sources.load(body).dialect == "bedrock-converse"
 
 
 @pytest.mark.parametrize(
@@ -318,6 +340,7 @@ def test_text_input_is_one_message_of_the_user():
         ({"system": "Be brief."}, "anthropic"),
         ({"system": [{"type": "text", "text": "Be brief."}]}, "anthropic"),
         ({"thinking": {"type": "enabled"}}, "anthropic"),
+        ({"tools": [7], "system": {}, "top_k": 1}, "anthropic"),
         ({"tools": [{"name": "weather", "input_schema": {}}]}, "anthropic"),
     ],
 )
@@ -532,6 +555,57 @@ def test_a_gemini_stream_adds_up_to_one_content(write):
     )
 
 
+def test_an_event_of_another_shape_is_refused():
+    refusal(events({"choices": [7]}))
+    refusal(events({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta"}}))
+
+
+def test_lists_of_a_delta_grow_by_their_index():
+    def chunk(delta):
+        return {"choices": [{"delta": delta}]}
+
+    first = {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}
+    second = {"index": 1, "id": "b", "function": {"name": "g", "arguments": "{"}}
+    more = {"index": 1, "type": "function", "function": {"arguments": "}"}}
+    stream = events(
+        chunk({"role": "assistant", "content": "x", "annotations": ["one"], "rank": 1}),
+        chunk({"annotations": ["two"], "tool_calls": [second]}),
+        chunk({"tool_calls": [first, more]}),
+    )
+
+    (message,) = sources.load(stream).messages
+
+    assert message["annotations"] == ["one", "two"]
+    assert message["tool_calls"] == [
+        {"id": "a", "function": {"name": "f", "arguments": "{}"}},
+        {"id": "b", "function": {"name": "g", "arguments": "{}"}, "type": "function"},
+    ]
+
+
+def test_an_anthropic_stream_may_lack_usage_and_have_deltas_of_its_own():
+    stream = events(
+        {"type": "message_start", "message": {"role": "assistant", "content": []}},
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "later_kind"}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "later_delta", "data": "x"}},
+        {
+            "type": "content_block_start",
+            "index": 1,
+            "content_block": {"type": "tool_use", "id": "c", "name": "f", "input": {}},
+        },
+        {
+            "type": "content_block_delta",
+            "index": 1,
+            "delta": {"type": "input_json_delta", "partial_json": ""},
+        },
+        {"type": "message_delta", "delta": {"stop_reason": "end_turn"}},
+    )
+
+    assert sources.load(stream).messages[0]["content"] == [
+        {"type": "later_kind", "data": "x"},
+        {"type": "tool_use", "id": "c", "name": "f", "input": {}},
+    ]
+
+
 def test_data_over_several_lines_is_one_event():
     stream = 'data: {"choices": [{"index": 0,\ndata: "delta": {"content": "Hi."}}]}\n\n'
 
@@ -631,6 +705,7 @@ def test_a_reply_that_was_fetched_again_by_its_id_counts():
 @pytest.mark.parametrize(
     "cassette",
     [
+        {"contents": 7},
         {"interactions": []},
         {"interactions": [7]},
         {"interactions": [{"request": {}}]},
@@ -944,6 +1019,21 @@ def test_a_gemini_cli_session_of_lines_applies_updates_and_rewinds():
     assert loaded.messages == (*GEMINI_CONTENTS[:3], GEMINI_CONTENTS[4])
 
 
+def test_a_gemini_cli_update_may_replace_all_messages():
+    head = {"sessionId": "s1", "projectHash": "h1"}
+    first, reply, *_ = GEMINI_SESSION["messages"]
+
+    loaded = sources.load(
+        lines(head, first, {"$rewindTo": "none"}, {"$set": {"messages": [reply]}})
+    )
+
+    assert loaded.messages == GEMINI_CONTENTS[1:3]
+
+
+def test_a_line_that_is_no_record_is_named():
+    assert refusal(lines({"sessionId": "s1", "projectHash": "h1"}, 7)).facts["line"] == 2
+
+
 @pytest.mark.parametrize(
     "record",
     [
@@ -1041,6 +1131,41 @@ def test_a_pi_session_with_parents_follows_the_path_to_its_last_entry():
 
     assert [message.text for message in loaded.messages] == ["one", "a new question"]
     assert loaded.facts["alternatives"] == 1
+
+
+def test_what_pi_adds_for_the_model_is_said_and_its_summaries_are_not():
+    log = lines(
+        {"type": "session", "id": "s1", "cwd": "/"},
+        {"type": "custom_message", "customType": "x", "content": "from an extension"},
+        pi("compactionSummary", None, summary="the story so far"),
+        pi(
+            "assistant",
+            [
+                {
+                    "type": "thinking",
+                    "thinking": "",
+                    "thinkingSignature": "sealed",
+                    "redacted": True,
+                },
+                {"type": "later_kind", "n": 1},
+            ],
+            **PI_REPLY,
+        ),
+    )
+
+    loaded = sources.load(log)
+
+    assert loaded.messages == (
+        Message("user", "from an extension"),
+        Message(
+            "assistant",
+            (
+                Reasoning(data="sealed", provider="anthropic"),
+                Native("pi", "later_kind", '{"type":"later_kind","n":1}'),
+            ),
+        ),
+    )
+    assert sources.load([pi("toolResult", [], toolCallId="c1")["message"]]).kind == "pi"
 
 
 def test_a_bare_message_of_pi_is_read():

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from thusfar.codec import json_text, parse_json, to_json
 from thusfar.dialects.base import DialectMismatch
-from thusfar.dialects.langchain_blocks import NAME, call_id_of, lift_block, lower_block, style_of
+from thusfar.dialects.langchain_blocks import NAME, lift_block, lower_block, style_of
 from thusfar.dialects.langchain_forms import Envelope, closed, opened
 from thusfar.dialects.leftovers import form_of, leftovers, pack, restore, unpack, with_form
 from thusfar.dialects.rules import Rule
@@ -153,7 +153,12 @@ def _answers(envelope: Envelope) -> tuple[str | None, str | None]:
 
 def _entries(fields: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """List the calls of a message, those with arguments that are no JSON object last."""
-    entries = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
+    entries: list[Any] = []
+    for key in ("tool_calls", "invalid_tool_calls"):
+        told = fields.get(key) or []
+        if not isinstance(told, list | tuple):
+            raise DialectMismatch("tool calls of another shape")
+        entries += told
     for entry in entries:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("id"), str | None):
             raise DialectMismatch("a tool call of another shape")
@@ -183,17 +188,13 @@ def _lift_content(content: Any, calls: Mapping[str, Any]) -> tuple[Part, ...]:
         return (Text(content),) if content else ()
     if not isinstance(content, list):
         raise DialectMismatch("content of another shape")
-    told: set[str | None] = set()
-    parts: list[Part] = []
-    for block in content:
-        if calls and isinstance(block, Mapping) and block.get("type") == "input_json_delta":
-            continue  # what is left of a streamed call, which stands in the calls as a whole
-        call_id = call_id_of(block)
-        if call_id is not None and call_id in told:
-            raise DialectMismatch("the same call twice in one message")
-        told.add(call_id)
-        parts.append(lift_block(block, calls))
-    return tuple(parts)
+    # What is left of a streamed call stands in the calls as a whole.
+    blocks = [block for block in content if not (calls and _is_remnant(block))]
+    return tuple(lift_block(block, calls) for block in blocks)
+
+
+def _is_remnant(block: Any) -> bool:
+    return isinstance(block, Mapping) and block.get("type") == "input_json_delta"
 
 
 def _lift_beside(beside: Mapping[str, Any], called: bool) -> tuple[list[Part], list[Part]]:

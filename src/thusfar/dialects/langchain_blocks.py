@@ -42,7 +42,8 @@ _CALL_IDS: Final = {"tool_use": "id", "tool_call": "id", "function_call": "call_
 
 def call_id_of(block: Any) -> str | None:
     """Read the call id of a block that is a tool call; `None` for any other block."""
-    if not isinstance(block, Mapping) or (kind := block.get("type")) not in _CALL_IDS:
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    if not isinstance(kind, str) or kind not in _CALL_IDS:
         return None
     found = block.get(_CALL_IDS[kind])
     return found if isinstance(found, str) else None

@@ -119,7 +119,7 @@ def _from_json(message: Mapping[str, Any]) -> Envelope:
             if kind in _CLASSES and "content" in fields:
                 return Envelope(kind=kind, fields=fields, form={"form": "dict"})
         case {"lc": 1, "type": "constructor", "id": [*_, str(name)], "kwargs": Mapping() as fields}:
-            if name in _TYPES and "content" in fields:
+            if name in _TYPES and "content" in fields and type(message["lc"]) is int:
                 outer = {k: v for k, v in message.items() if k not in _DUMPD_KEYS}
                 form: dict[str, Any] = {"form": "dumpd", "id": list(message["id"])}
                 form |= {"outer": outer} if outer else {}

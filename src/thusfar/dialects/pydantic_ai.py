@@ -17,8 +17,8 @@ import msgspec
 
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.leftovers import form_of, leftovers, pack, restore, unpack, with_form
-from thusfar.dialects.pydantic_ai_items import NAME, items_of
-from thusfar.dialects.pydantic_ai_objects import TAG, decode, encode, is_object, listed, made
+from thusfar.dialects.pydantic_ai_items import items_of
+from thusfar.dialects.pydantic_ai_objects import NAME, TAG, decode, encode, is_object, listed, made
 from thusfar.dialects.pydantic_ai_parts import (
     SPOKEN,
     UNREAD,
@@ -26,12 +26,13 @@ from thusfar.dialects.pydantic_ai_parts import (
     answers,
     lift_part,
     lower_part,
+    parts_of,
     render,
 )
 from thusfar.dialects.rules import Rule
 from thusfar.dialects.shapes import facts_from, unsupported
 from thusfar.errors import TranscriptError
-from thusfar.facts import Content, Facts, Link, content_of
+from thusfar.facts import Content, Facts, Link, content_of, facts_of
 from thusfar.messages import (
     Audio,
     File,
@@ -83,19 +84,10 @@ class PydanticAI:
         parts = listed(get(message, "parts"))
         if parts is None:
             raise DialectMismatch("a message without parts")
-        calls: list[Link] = []
-        results: list[Link] = []
-        count = thoughts = 0
-        for part in parts:
-            kind = _kind(part, get)
-            if answers(part, get):
-                results.append(Link(get(part, "tool_call_id"), get(part, "tool_name")))
-            elif kind == "tool-call":
-                calls.append(Link(get(part, "tool_call_id"), get(part, "tool_name")))
-            thoughts += kind == "thinking"
-            count += _count(part, kind, get)
         role = _role(get(message, "kind"), parts, get)
-        return facts_from(role, calls, results, parts=count, thoughts=thoughts)
+        if isinstance(message, Mapping):
+            return facts_of(Message(role, tuple(each for part in parts for each in parts_of(part))))
+        return _outline(role, parts, get)
 
     def content(self, message: Any) -> Content:
         """Derive what is counted of one message; see `Dialect.content`."""
@@ -113,9 +105,9 @@ class PydanticAI:
         wire_parts = listed(plain.get("parts"))
         if wire_parts is None:
             raise DialectMismatch("a message without parts")
+        role = _role(plain["kind"], wire_parts, _item)
         lifted = [lift_part(part) for part in wire_parts]
         parts = tuple(part for _, made_parts in lifted for part in made_parts)
-        role = _role(plain["kind"], wire_parts, _item)
         form: dict[str, Any] = {"parts": [msgspec.to_builtins(header) for header, _ in lifted]}
         if isinstance(plain["parts"], Mapping):
             form["tuple"] = True
@@ -143,6 +135,22 @@ class PydanticAI:
         kind = "response" if message.role == "assistant" else "request"
         plain = restore({"kind": kind, "parts": wire_parts}, left)
         return (decode(plain) if TAG in plain else plain,)
+
+
+def _outline(role: Role, parts: Sequence[Any], get: Get) -> Facts:
+    """Derive the facts of an object without writing it as plain values."""
+    calls: list[Link] = []
+    results: list[Link] = []
+    count = thoughts = 0
+    for part in parts:
+        kind = _kind(part, get)
+        if answers(part, get):
+            results.append(Link(get(part, "tool_call_id"), get(part, "tool_name")))
+        elif kind == "tool-call":
+            calls.append(Link(get(part, "tool_call_id"), get(part, "tool_name")))
+        thoughts += kind == "thinking"
+        count += _count(part, kind, get)
+    return facts_from(role, calls, results, parts=count, thoughts=thoughts)
 
 
 def _lower_parts(form: Mapping[str, Any], parts: Sequence[Part]) -> list[Any]:

@@ -7,11 +7,9 @@ from typing import Any, Final
 
 from thusfar.codec import json_text, parse_json
 from thusfar.dialects.leftovers import form_of, leftovers, pack, restore, unpack, with_form
-from thusfar.dialects.pydantic_ai_objects import TAG, listed
+from thusfar.dialects.pydantic_ai_objects import NAME, TAG, listed
 from thusfar.dialects.shapes import unsupported
 from thusfar.messages import Audio, File, Image, Media, Native, Text
-
-NAME: Final = "pydantic-ai"
 
 _URLS: Final[dict[str, type[Media]]] = {
     "image-url": Image,

@@ -14,11 +14,14 @@ import sys
 from collections.abc import Mapping
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import isabstract
 from typing import Any, Final
 
 from thusfar.codec import to_json
+from thusfar.dialects.shapes import bytes_of
 from thusfar.errors import MissingExtraError, TranscriptError
 
+NAME: Final = "pydantic-ai"
 TAG: Final = "$class"
 _PACKAGE: Final = "pydantic_ai"
 _HOME: Final = "pydantic_ai.messages"
@@ -130,14 +133,14 @@ def _is_default(field: dataclasses.Field[Any], held: Any) -> bool:
 
 def _make(kind: type, plain: Mapping[str, Any]) -> Any:
     """Make an object field by field: its constructor would read a clock and make up ids."""
-    if not dataclasses.is_dataclass(kind):
+    if not dataclasses.is_dataclass(kind) or isabstract(kind):
         raise _unknown()
     new = object.__new__(kind)
     for field in dataclasses.fields(kind):
         if field.name in plain:
             held = decode(plain[field.name])
             if field.name == "data" and plain.get("kind") == "binary" and isinstance(held, str):
-                held = base64.b64decode(held)
+                held = bytes_of(held, part="file", dialect=NAME)
         else:
             held = _default(field)
         object.__setattr__(new, field.name, held)

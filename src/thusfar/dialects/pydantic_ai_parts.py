@@ -15,14 +15,13 @@ from thusfar.codec import json_text, parse_json
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.leftovers import leftovers, restore
 from thusfar.dialects.pydantic_ai_items import (
-    NAME,
     is_cache_point,
     lift_item,
     lift_value,
     lower_item,
     render_value,
 )
-from thusfar.dialects.pydantic_ai_objects import TAG, listed
+from thusfar.dialects.pydantic_ai_objects import NAME, TAG, listed
 from thusfar.dialects.shapes import arguments_object, text_at, unsupported
 from thusfar.messages import (
     Native,
@@ -87,6 +86,16 @@ def lift_part(part: Mapping[str, Any]) -> tuple[Header, tuple[Part, ...]]:
         return Header(kind), parts
     left = leftovers(part, render(kind, parts, form))
     return Header(kind, len(parts), form, left), parts
+
+
+def parts_of(part: Mapping[str, Any]) -> tuple[Part, ...]:
+    """Convert one part without keeping the rest of it.
+
+    Raises:
+        DialectMismatch: for a part of another shape.
+    """
+    kind = text_at(part, "part_kind")
+    return () if kind in UNREAD else _lift(kind, part)[0]
 
 
 def lower_part(header: Header, parts: Sequence[Part]) -> dict[str, Any]:
@@ -176,8 +185,8 @@ def _lift_call(part: Mapping[str, Any]) -> tuple[tuple[Part, ...], dict[str, Any
         part.get("tool_call_id"),
         text_at(part, "tool_name"),
     )
-    if not isinstance(call_id, str | None):
-        raise DialectMismatch("a tool call without an id")
+    if not isinstance(call_id, str | None) or not isinstance(arguments, str | Mapping | None):
+        raise DialectMismatch("a tool call of another shape")
     if arguments is None:
         return (ToolCall(call_id, name),), {"args": "none"}
     if isinstance(arguments, str):
@@ -189,7 +198,7 @@ def _lift_speech(part: Mapping[str, Any]) -> tuple[tuple[Part, ...], dict[str, A
     parts: list[Part] = []
     if isinstance(text := part.get("transcript"), str):
         parts.append(Text(text))
-    if isinstance(sound := part.get("audio"), Mapping):
+    if (sound := part.get("audio")) is not None:
         parts.append(lift_item(sound))
     return tuple(parts), {"speaker": part.get("speaker")}
 

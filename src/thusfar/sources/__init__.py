@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from thusfar.dialects import candidates
 from thusfar.dialects import dialect as dialect_named
-from thusfar.dialects.base import as_sequence
+from thusfar.dialects.base import as_sequence, plain
+from thusfar.errors import TranscriptError
 from thusfar.sources.bodies import load_request, load_response
 from thusfar.sources.cassette import is_cassette, load_cassette, load_interactions
 from thusfar.sources.claude_code import is_claude_code, load_claude_code
@@ -37,7 +39,8 @@ def load(data: Any, *, dialect: str | None = None) -> Loaded:
 
     Args:
         data: Bytes or text of a file, or a value that is parsed already: a list of messages
-            (also of objects), a request, a response, a cassette or a session.
+            (also of objects), a request, a response (also an object of a provider's SDK), a
+            cassette or a session.
         dialect: Dialect the messages are in; `None` to find out. A source whose shape says
             its dialect must be of that dialect.
 
@@ -92,9 +95,21 @@ def _load_document(document: Document, name: str | None) -> Loaded:
     (value,) = document.values
     if isinstance(value, Mapping):
         return _load_object(document, value, name)
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes):
+    if isinstance(value, list | tuple):
+        return _load_many(value, name)
+    if isinstance(value, str | int | float | None):
+        raise _single_value()
+    if candidates(value):
+        return load_list((value,), name)
+    if (view := plain(value)) is not None:
+        return _load_object(Document("json", (view,), (1,)), view, name)
+    if isinstance(value, Iterable):
         return _load_many(as_sequence(value), name)
-    raise unreadable(
+    raise _single_value()
+
+
+def _single_value() -> TranscriptError:
+    return unreadable(
         "The input was a single value, not a transcript.",
         fix="Pass a list of messages, or a file that holds one.",
     )

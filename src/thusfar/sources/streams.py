@@ -92,8 +92,10 @@ def _chat(events: Iterable[Event]) -> Loaded:
                 continue
             _grow(message, choice.get("delta") or {})
             complete = complete or choice.get("finish_reason") is not None
-    for call in message.get("tool_calls", ()):
-        call.pop("index", None)
+    if calls := message.get("tool_calls"):
+        calls.sort(key=lambda call: call.get("index", 0))
+        for call in calls:
+            call.pop("index", None)
     return _folded("openai-chat", [message], model, complete=complete, choices=1 + len(others))
 
 
