@@ -39,7 +39,8 @@ class Repair(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kind: `dropped`: the message was left out. `rewritten`: a copy without its defective
-            results stands in its place. `closed`: a marked synthetic result was added behind it.
+            results or calls stands in its place. `closed`: a marked synthetic result was added
+            behind it.
         position: Index of the message in the caller's list.
         reason: `orphan-result`, `unanswered-call` or `paired-with-dropped`.
         call_ids: Ids of the calls or results concerned, where the wire has ids.

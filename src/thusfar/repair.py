@@ -8,15 +8,16 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, Final
 
 import msgspec
 
 from thusfar._options import RepairMode
 from thusfar.dialects.base import Dialect
-from thusfar.messages import Message, Text, ToolCall, ToolResult
+from thusfar.messages import Message, Part, Text, ToolCall, ToolResult
 from thusfar.receipt import Repair, RepairKind
 from thusfar.units import Grouping, Place
 
@@ -25,8 +26,7 @@ UNKNOWN_OUTCOME: Final = (
 )
 
 
-@dataclass(slots=True)
-class Repairs:
+class Repairs(msgspec.Struct):
     """How the view differs from the transcript at some positions.
 
     Attributes:
@@ -36,9 +36,9 @@ class Repairs:
         made: Identities of the messages that are not the caller's.
     """
 
-    replaced: dict[int, tuple[Any, ...]] = field(default_factory=dict)
-    notes: dict[int, list[Repair]] = field(default_factory=dict)
-    made: dict[int, int] = field(default_factory=dict)
+    replaced: dict[int, tuple[Any, ...]] = {}
+    notes: dict[int, list[Repair]] = {}
+    made: dict[int, int] = {}
 
     def note(self, kind: RepairKind, position: int, reason: str, call_ids: tuple[str, ...]) -> None:
         """Remember one change."""
@@ -75,10 +75,12 @@ def plan_repairs(
         return repairs
     unanswered = _by_message(grouping.unanswered)
     gone: dict[int, str] = dict.fromkeys(unanswered, "unanswered-call") if mode == "drop" else {}
-    removed: dict[int, dict[int, str]] = {}
+    answers = grouping.answers()
+    behind = _behind(grouping, unanswered, answers) if mode == "close" else {}
+    taken_out = _not_closable(grouping, behind)
+    removed: dict[int, dict[int, str]] = {position: {} for position in taken_out}
     for position, index in grouping.orphans:
         removed.setdefault(position, {})[index] = "orphan-result"
-    answers = grouping.answers()
     for (position, index), (call, _) in answers.items():
         if call in gone:
             removed.setdefault(position, {})[index] = "paired-with-dropped"
@@ -88,9 +90,13 @@ def plan_repairs(
         repairs.note("dropped", position + first, reason, ids)
     for position, results in removed.items():
         if position not in gone:
-            _without_results(repairs, grouping, messages, dialect, position, results, first)
-    if mode == "close":
-        _close(repairs, grouping, messages, dialect, unanswered, answers, first)
+            calls = taken_out.get(position, set())
+            _leave_out(repairs, grouping, messages, dialect, position, results, calls, first)
+    for position, indexes in unanswered.items():
+        calls = taken_out.get(position, set())
+        closed = {i: behind[position, i] for i in indexes if i not in calls} if behind else {}
+        if closed:
+            _close(repairs, grouping, messages, dialect, position, closed, first)
     return repairs
 
 
@@ -106,35 +112,62 @@ def _ids(grouping: Grouping, position: int, calls: Sequence[int]) -> tuple[str, 
     return tuple(link.id for i in calls if (link := links[i]).id is not None)
 
 
-def _without_results(
+def _not_closable(grouping: Grouping, behind: dict[Place, int]) -> dict[int, set[int]]:
+    """Find the unanswered calls that no result can be given to: their message goes without them.
+
+    Their own message uses the id again; or the result would end the answer of which another
+    call still waits.
+    """
+    waits = min((position for position, _ in grouping.pending), default=len(grouping.facts))
+    found: dict[int, set[int]] = {}
+    newest: dict[tuple[int, str], int] = {}
+    for position in {position for position, _ in behind}:
+        for index, link in enumerate(grouping.facts[position].calls):
+            if link.id is not None:
+                newest[position, link.id] = index
+    for (position, index), place in behind.items():
+        call_id = grouping.facts[position].calls[index].id
+        if place >= waits or (call_id is not None and newest[position, call_id] != index):
+            found.setdefault(position, set()).add(index)
+    return found
+
+
+def _leave_out(
     repairs: Repairs,
     grouping: Grouping,
     messages: Sequence[Any],
     dialect: Dialect,
     position: int,
     results: dict[int, str],
+    calls: set[int],
     first: int,
 ) -> None:
-    """Leave out a message that holds nothing but these results; else a copy without them."""
+    """Leave out a message that holds nothing but these; else a copy without them."""
     facts = grouping.facts[position]
     ids = tuple(link.id for i in sorted(results) if (link := facts.results[i]).id is not None)
-    reason = results[min(results)]
+    ids += _ids(grouping, position, sorted(calls))
+    reason = results[min(results)] if results else "unanswered-call"
     lifted = dialect.lift(messages[position + first])
-    kept, index = [], -1
-    for part in lifted.parts:
-        if isinstance(part, ToolResult):
-            index += 1
-            if index in results:
-                continue
-        kept.append(part)
+    kept = tuple(
+        part
+        for part, index in _numbered(lifted.parts)
+        if index not in (calls if isinstance(part, ToolCall) else results)
+    )
     if not kept:
         repairs.replaced[position + first] = ()
         repairs.note("dropped", position + first, reason, ids)
         return
-    copy = dialect.lower(msgspec.structs.replace(lifted, parts=tuple(kept)))
+    copy = dialect.lower(msgspec.structs.replace(lifted, parts=kept))
     repairs.replaced[position + first] = copy
     repairs.made[position + first] = len(copy)
     repairs.note("rewritten", position + first, reason, ids)
+
+
+def _numbered(parts: Sequence[Part]) -> Iterator[tuple[Part, int]]:
+    """Number calls and results each in their order; other parts are no number's."""
+    numbers = {ToolCall: count(), ToolResult: count()}
+    for part in parts:
+        yield part, next(numbers[type(part)]) if type(part) in numbers else -1
 
 
 def _close(
@@ -142,25 +175,51 @@ def _close(
     grouping: Grouping,
     messages: Sequence[Any],
     dialect: Dialect,
-    unanswered: dict[int, list[int]],
-    answers: dict[Place, Place],
+    position: int,
+    closed: dict[int, int],
     first: int,
 ) -> None:
-    """Add one marked result for each unanswered call, behind the caller's last result."""
-    last: dict[int, int] = {}
-    for (result, _), (call, _) in answers.items():
-        last[call] = max(last.get(call, call), result)
-    for position, indexes in unanswered.items():
-        calls = [
-            p for p in dialect.lift(messages[position + first]).parts if isinstance(p, ToolCall)
-        ]
-        made = dialect.lower(_unknown_results([calls[i] for i in indexes]))
-        anchor = last.get(position, position) + first
+    """Add a marked result for each of these calls of one message, behind the places given."""
+    lifted = dialect.lift(messages[position + first])
+    calls = [part for part in lifted.parts if isinstance(part, ToolCall)]
+    at: dict[int, list[ToolCall]] = {}
+    for index, place in closed.items():
+        at.setdefault(place + first, []).append(calls[index])
+    for anchor, answered in at.items():
+        made = dialect.lower(_unknown_results(answered))
         repairs.replaced[anchor] = (*repairs.replaced.get(anchor, (messages[anchor],)), *made)
         repairs.made[anchor] = repairs.made.get(anchor, 0) + len(made)
-        repairs.note(
-            "closed", position + first, "unanswered-call", _ids(grouping, position, indexes)
-        )
+    ids = _ids(grouping, position, sorted(closed))
+    repairs.note("closed", position + first, "unanswered-call", ids)
+
+
+def _behind(
+    grouping: Grouping, unanswered: dict[int, list[int]], answers: dict[Place, Place]
+) -> dict[Place, int]:
+    """Find the message behind which the result of each unanswered call belongs.
+
+    The caller's last result, but before its id (or where it has none, its name) is called again:
+    from there on a result would answer the newer call.
+    """
+    results: dict[int, list[int]] = {}
+    for (result, _), (call, _) in answers.items():
+        results.setdefault(call, []).append(result)
+    calls: dict[tuple[str | None, str | None], list[int]] = {}
+    for position, fact in enumerate(grouping.facts):
+        for link in fact.calls:
+            for key in ((link.id, None), (None, link.name)):
+                calls.setdefault(key, []).append(position)
+    found: dict[Place, int] = {}
+    for position, indexes in unanswered.items():
+        given = sorted(results.get(position, ()))
+        for index in indexes:
+            link = grouping.facts[position].calls[index]
+            uses = calls[(link.id, None) if link.id is not None else (None, link.name)]
+            later = bisect_right(uses, position)
+            limit = uses[later] if later < len(uses) else len(grouping.facts)
+            place = bisect_left(given, limit)
+            found[position, index] = given[place - 1] if place else position
+    return found
 
 
 def _unknown_results(calls: Sequence[ToolCall]) -> Message:
