@@ -8,6 +8,8 @@ Source:
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 import msgspec
@@ -176,15 +178,24 @@ def as_ranges(positions: list[Range]) -> tuple[Range, ...]:
 def without(ranges: tuple[Range, ...], holes: tuple[Range, ...]) -> tuple[Range, ...]:
     """Subtract ranges from ranges; both ascending and disjoint."""
     left: list[Range] = []
-    waiting = list(holes)
+    hole = 0
     for start, end in ranges:
-        for low, high in waiting:
-            if high <= start or low >= end:
-                continue
+        while hole < len(holes) and holes[hole][1] <= start:
+            hole += 1
+        behind = hole
+        while behind < len(holes) and holes[behind][0] < end:
+            low, high = holes[behind]
             left.append((start, low))
             start = max(start, high)
+            behind += 1
         left.append((start, end))
     return as_ranges(left)
+
+
+def within(ranges: Sequence[Range], position: int) -> bool:
+    """Tell whether a position is in one of these ranges, ascending and disjoint."""
+    index = bisect_left(ranges, (position + 1,)) - 1
+    return index >= 0 and position < ranges[index][1]
 
 
 def _size(ranges: tuple[Range, ...]) -> int:
@@ -204,5 +215,6 @@ __all__ = [
     "Repair",
     "UnitCounts",
     "as_ranges",
+    "within",
     "without",
 ]
