@@ -12,16 +12,16 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
+
+import msgspec
 
 from thusfar._options import RecentHistoryOptions
 from thusfar._recent import Caps, Selection, newest_opener
 from thusfar._window import Meter, NeedOlder, Window
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """Where the window may start now, and since when.
 
     Attributes:

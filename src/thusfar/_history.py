@@ -10,8 +10,9 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, Final, Literal, get_args
+
+import msgspec
 
 from thusfar._exact import project_exact
 from thusfar._managed import project_managed
@@ -22,6 +23,7 @@ from thusfar._options import (
     RecentHistoryOptions,
     RepairMode,
     check_choice,
+    check_positive,
     from_mapping,
 )
 from thusfar._summarize import SummarizeStrategy, SummaryOptions
@@ -42,10 +44,8 @@ class _Unset:
 UNSET: Final = _Unset()
 
 
-class _Policy:
+class _Policy(msgspec.Struct, frozen=True):
     """What all policies share: projecting caller-owned messages with no runtime."""
-
-    __slots__ = ()
 
     def project(
         self,
@@ -100,16 +100,14 @@ class _Policy:
         raise NotImplementedError
 
 
-@dataclass(frozen=True, slots=True)
-class ExactHistory(_Policy):
+class ExactHistory(_Policy, frozen=True):
     """The complete transcript, or an error before dispatch."""
 
     def _project(self, messages: Any, setting: Setting) -> Projection:
         return project_exact(messages, setting)
 
 
-@dataclass(frozen=True, slots=True)
-class RecentHistory(_Policy):
+class RecentHistory(_Policy, frozen=True):
     """The newest exact causally safe suffix.
 
     Attributes:
@@ -122,8 +120,7 @@ class RecentHistory(_Policy):
         return project_recent(messages, self.options, setting)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HistoryOptions:
+class HistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of managed history.
 
     Attributes:
@@ -135,6 +132,12 @@ class HistoryOptions:
             `inline` makes one before dispatch, `recent-only` may send the suffix alone, `fail`
             raises.
         provider_native: Whether a provider's own summary path may be used.
+        shorten: Before any summary, old tool results above this many tokens may be cut to a head
+            and a tail, and old images to a reference. Unit: tokens. `None`: never.
+        offload: Where no summary fits or is ready, a digest and the tool `recall`, which returns
+            exact older messages, may stand for the older part.
+        priority: Rank among the contributors of a request; higher keeps its fidelity longer.
+            `None`: above all others.
 
     Raises:
         OptionsError: `INVALID_OPTIONS`, for a value outside its range.
@@ -144,31 +147,41 @@ class HistoryOptions:
     summary: SummaryOptions | SummarizeStrategy | Mapping[str, Any] | None = None
     on_miss: OnMiss = "inline"
     provider_native: bool = True
+    shorten: int | None = None
+    offload: bool = False
+    priority: int | None = None
 
     def __post_init__(self) -> None:
         check_choice("history()", "on_miss", self.on_miss, get_args(OnMiss))
-        if not isinstance(self.provider_native, bool):
+        for name in ("provider_native", "offload"):
+            if not isinstance(getattr(self, name), bool):
+                raise OptionsError(
+                    f"history() got a value for {name} that is not true or false.",
+                    fix="Pass True or False.",
+                    option=name,
+                )
+        check_positive("history()", "shorten", self.shorten)
+        if self.priority is not None and type(self.priority) is not int:
             raise OptionsError(
-                "history() got a value for provider_native that is not true or false.",
-                fix="Pass True or False.",
-                option="provider_native",
+                "history() got a priority that is no whole number.",
+                fix="Pass a whole number, or leave it out.",
+                option="priority",
             )
         recent = self.recent.options if isinstance(self.recent, RecentHistory) else self.recent
         if recent is not None:
             recent = RecentHistoryOptions.of(recent, owner="history(recent=…)")
-        object.__setattr__(self, "recent", recent)
-        object.__setattr__(self, "summary", SummaryOptions.of(self.summary))
+        msgspec.structs.force_setattr(self, "recent", recent)
+        msgspec.structs.force_setattr(self, "summary", SummaryOptions.of(self.summary))
 
 
-@dataclass(frozen=True, slots=True)
-class ManagedHistory(_Policy):
+class ManagedHistory(_Policy, frozen=True):
     """A derived summary of the older part, plus an exact recent suffix.
 
     Attributes:
         options: The complete options, all defaults filled in.
     """
 
-    options: HistoryOptions = field(default_factory=HistoryOptions)
+    options: HistoryOptions = msgspec.field(default_factory=HistoryOptions)
 
     def _project(self, messages: Any, setting: Setting) -> Projection:
         options = self.options
@@ -195,6 +208,9 @@ class _HistoryNamespace:
         summary: SummaryOptions | SummarizeStrategy | Mapping[str, Any] | None = None,
         on_miss: OnMiss = "inline",
         provider_native: bool = True,
+        shorten: int | None = None,
+        offload: bool = False,
+        priority: int | None = None,
     ) -> ManagedHistory:
         """Authorise a derived summary of the older part plus an exact recent suffix.
 
@@ -204,12 +220,21 @@ class _HistoryNamespace:
             summary: As in `HistoryOptions`.
             on_miss: As in `HistoryOptions`.
             provider_native: As in `HistoryOptions`.
+            shorten: As in `HistoryOptions`.
+            offload: As in `HistoryOptions`.
+            priority: As in `HistoryOptions`.
 
         Raises:
             OptionsError: `INVALID_OPTIONS`, for a value outside its range.
         """
         given = HistoryOptions(
-            recent=recent, summary=summary, on_miss=on_miss, provider_native=provider_native
+            recent=recent,
+            summary=summary,
+            on_miss=on_miss,
+            provider_native=provider_native,
+            shorten=shorten,
+            offload=offload,
+            priority=priority,
         )
         if options is None:
             return ManagedHistory(given)
@@ -224,7 +249,7 @@ class _HistoryNamespace:
             return ManagedHistory(from_mapping(HistoryOptions, options, "history()"))
         raise OptionsError(
             f"history() got a {type(options).__name__} as options.",
-            fix="Pass recent=, summary=, on_miss= or provider_native=.",
+            fix="Pass recent=, summary=, on_miss= or another option by name.",
         )
 
     def exact(self) -> ExactHistory:
@@ -287,7 +312,7 @@ class _HistoryNamespace:
                 f"history.recent() got {', '.join(sorted(twice))} twice.",
                 fix="Pass each option once.",
             )
-        merged = {item.name: getattr(given, item.name) for item in fields(given)} | named
+        merged = {name: getattr(given, name) for name in given.__struct_fields__} | named
         return RecentHistory(RecentHistoryOptions(**merged))
 
 

@@ -10,9 +10,10 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
+
+import msgspec
 
 from thusfar._digest import digest_lines, fenced
 from thusfar._options import RecentHistoryOptions
@@ -40,8 +41,7 @@ from thusfar.tokens import Measure, TokenCount
 RECENT_SHARE: Final = 0.4  # of the effective maximum, where recent= is not given
 
 
-@dataclass(slots=True)
-class Form:
+class Form(msgspec.Struct):
     """One representation of the history: its messages, its size, and what it stands on."""
 
     messages: list[Any]
@@ -86,8 +86,7 @@ def _at_most(tokens: int, limit: int | None) -> bool:
     return limit is None or tokens <= limit
 
 
-@dataclass(slots=True)
-class _Managed:
+class _Managed(msgspec.Struct):
     transcript: Sequence[Any]
     dialect: Dialect
     measure: Measure

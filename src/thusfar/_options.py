@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
+
+import msgspec
 
 from thusfar.errors import OptionsError
 
@@ -17,8 +18,7 @@ RepairMode = Literal["strict", "drop", "close"]
 Pinned = Callable[[Any], bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecentHistoryOptions:
+class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Soft caps for an exact recent suffix, and how to cut. At least one cap must be set.
 
     Attributes:
@@ -95,12 +95,13 @@ class RecentHistoryOptions:
 
     def to_json(self) -> dict[str, Any]:
         """Describe the options that are not defaults; a predicate is only named as such."""
-        made: dict[str, Any] = {}
-        for item in fields(self):
-            value = getattr(self, item.name)
-            if value != item.default:
-                made[item.name] = "predicate" if callable(value) else value
-        return made
+        return {
+            name: "predicate" if callable(value) else value
+            for name, default in zip(
+                self.__struct_fields__, self.__struct_defaults__, strict=True
+            )
+            if (value := getattr(self, name)) != default
+        }
 
 
 def check_positive(owner: str, name: str, value: object) -> None:
@@ -139,7 +140,7 @@ def from_mapping(kind: type[Any], value: Mapping[Any, Any], owner: str) -> Any:
     Raises:
         OptionsError: `INVALID_OPTIONS`, for a name that is no option, or no option at all.
     """
-    names = {item.name for item in fields(kind)}
+    names = set(kind.__struct_fields__)
     unknown = sum(1 for name in value if name not in names)
     if unknown or not value:
         raise OptionsError(

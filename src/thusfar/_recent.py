@@ -11,8 +11,9 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from thusfar._options import RecentHistoryOptions
 from thusfar._window import Meter, NeedOlder, Window
@@ -23,8 +24,7 @@ COUNTED_AT_ONCE: Final = (
 )
 
 
-@dataclass(slots=True)
-class Selection:
+class Selection(msgspec.Struct):
     """The window that a policy chose.
 
     Attributes:
@@ -46,8 +46,7 @@ class Selection:
     cut: str = "turn"
 
 
-@dataclass(slots=True)
-class Caps:
+class Caps(msgspec.Struct):
     """Both caps, and what is used of them."""
 
     messages: int | None
@@ -137,8 +136,7 @@ def _auto(window: Window, meter: Meter, caps: Caps) -> Selection:
     for start, end in _spans(window, window.turns):
         if not meter.holds(start, end):
             continue
-        if _fits(window, meter, caps, start, end):
-            caps.add(meter.weigh(start, end))
+        if _take(window, meter, caps, start, end):
             selection.start = start
             selection.units += 1
             continue
@@ -150,16 +148,21 @@ def _auto(window: Window, meter: Meter, caps: Caps) -> Selection:
     return selection
 
 
-def _fits(window: Window, meter: Meter, caps: Caps, start: int, end: int) -> bool:
-    """Tell whether a turn fits, counting no further than the first exchange that does not."""
+def _take(window: Window, meter: Meter, caps: Caps, start: int, end: int) -> bool:
+    """Add a turn if it fits, counting no further than the first exchange that does not."""
     if caps.tokens is None or end - start <= COUNTED_AT_ONCE:
-        return caps.admit(meter.weigh(start, end))
+        weight = meter.weigh(start, end)
+        if not caps.admit(weight):
+            return False
+        caps.add(weight)
+        return True
     messages = tokens = 0
     for low, high in _spans_until(window.exchanges_within(start, end), end):
         weight = meter.weigh(low, high)
         messages, tokens = messages + weight[0], tokens + weight[1]
         if not caps.admit((messages, tokens)):
             return False
+    caps.add((messages, tokens))
     return True
 
 

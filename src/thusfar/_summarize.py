@@ -9,8 +9,9 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Final, Literal
+
+import msgspec
 
 from thusfar._options import check_positive, from_mapping
 from thusfar.errors import OptionsError
@@ -21,8 +22,7 @@ LEAST_LINE_CHARS: Final = 40  # a position, a few words of what was done and of 
 _FACTORY: Final = object()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummarizeStrategy:
+class SummarizeStrategy(msgspec.Struct, frozen=True, kw_only=True):
     """A way to stand for older messages. Made by the `summarize` constructors only.
 
     Attributes:
@@ -34,7 +34,7 @@ class SummarizeStrategy:
     kind: StrategyKind
     version: int = 1
     parameters: tuple[tuple[str, int], ...] = ()
-    _made_by: object = field(default=None, repr=False, compare=False)
+    _made_by: object = None
 
     def __post_init__(self) -> None:
         if self._made_by is not _FACTORY:
@@ -47,6 +47,9 @@ class SummarizeStrategy:
     @property
     def _tag(self) -> str:
         return "SummarizeStrategy"
+
+    def __repr__(self) -> str:
+        return f"summarize.{self.kind}({', '.join(f'{k}={v}' for k, v in self.parameters)})"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _remake, (self.kind, self.version, self.parameters)
@@ -101,8 +104,7 @@ class summarize:  # noqa: N801 - a namespace of constructors, used like a module
         return _remake("digest", 1, (("line_max_chars", line_max_chars),))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryOptions:
+class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the summary of a managed history is made.
 
     Attributes:
@@ -113,17 +115,25 @@ class SummaryOptions:
         attempts: Most tries before a failure is reported.
         instructions: What to keep or to leave out, added to the fixed instruction.
         name: Identity of a bare function given as `model`; required then.
+        redact: Masks text on its way to the summary model. `None`: nothing is masked.
+        keep_user: How much user input of the summarised part is sent exactly as well, newest
+            first: a whole number of tokens, or a share of the summarised tokens above 0 and
+            below 1. `None`: none.
+        ttl_seconds: How long a summary may be used. `None`: until it is superseded or erased.
 
     Raises:
         OptionsError: `INVALID_OPTIONS`, for a value outside its range.
     """
 
     model: Any = None
-    strategy: SummarizeStrategy = field(default_factory=summarize.adaptive)
+    strategy: SummarizeStrategy = msgspec.field(default_factory=summarize.adaptive)
     max_tokens: int = 500
     attempts: int = 2
     instructions: str = ""
     name: str | None = None
+    redact: Redaction | None = None
+    keep_user: int | float | None = None
+    ttl_seconds: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.strategy, SummarizeStrategy):
@@ -136,6 +146,8 @@ class SummaryOptions:
         for name in ("max_tokens", "attempts"):
             value = getattr(self, name)
             check_positive("history()", name, value if value is not None else 0)
+        check_positive("history()", "ttl_seconds", self.ttl_seconds)
+        self._check_kept_and_masked()
         if not isinstance(self.instructions, str):
             raise OptionsError(
                 "history() got summary instructions that are not text.",
@@ -148,6 +160,24 @@ class SummaryOptions:
                 fix="Pass name= beside model=, so that summaries can be told apart.",
                 option="name",
             )
+
+    def _check_kept_and_masked(self) -> None:
+        if self.redact is not None and not isinstance(self.redact, Redaction):
+            raise OptionsError(
+                "history() got a value for redact that is no redaction.",
+                fix="Pass Redaction(name=..., apply=...).",
+                option="redact",
+            )
+        share = self.keep_user
+        if isinstance(share, float) and 0 < share < 1:
+            return
+        if isinstance(share, float):
+            raise OptionsError(
+                "history() got a share for keep_user outside its range.",
+                fix="Pass a number above 0 and below 1, or a whole number of tokens.",
+                option="keep_user",
+            )
+        check_positive("history()", "keep_user", share)
 
     @classmethod
     def of(cls, value: object) -> SummaryOptions:

@@ -10,13 +10,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from thusfar.dialects.base import Dialect
+from thusfar.dialects.base import Dialect, describe_all
 from thusfar.facts import Facts
 from thusfar.units import group
 
-FIRST_LOOK: Final = 48  # messages described at first where no message cap says more
-TOKENS_A_MESSAGE: Final = 64  # a low guess: too short a look costs another grouping
-MOST_GUESSED: Final = 1024  # messages looked at on a guess alone
+FIRST_LOOK: Final = 32  # messages described at first, at least, where there is a token cap
+TOKENS_A_MESSAGE: Final = 80  # a low guess: a look too short costs another grouping
+MOST_GUESSED: Final = 512  # messages looked at on a guess alone
 SLACK: Final = 12  # looked at beyond a message cap, to see the units around its border
 
 Count = Callable[[Sequence[Any]], list[int]]
@@ -39,7 +39,7 @@ class Window:
     """
 
     __slots__ = (
-        "_describe",
+        "_dialect",
         "_facts",
         "_messages",
         "end",
@@ -54,7 +54,7 @@ class Window:
 
     def __init__(self, messages: Sequence[Any], dialect: Dialect, *, look: int) -> None:
         self._messages = messages
-        self._describe = dialect.describe
+        self._dialect = dialect
         self.end = len(messages)
         self.system = self._leading_system_run()
         self.first = self.end
@@ -66,15 +66,19 @@ class Window:
         """Whether the window reaches back to the start of the conversation."""
         return self.first == self.system
 
-    def extend(self) -> None:
-        """Look twice as far back.
+    def extend(self, more: int | None = None) -> None:
+        """Look further back: by a guess of how far is enough, at most five times as far.
+
+        Args:
+            more: How many messages the answer is likely to need. `None`: as many again.
 
         Raises:
             NeedOlder: when there is nothing older; a caller that sees it has a fault.
         """
         if self.complete:
             raise NeedOlder
-        self._look_back(self.end - self.first)
+        have = self.end - self.first
+        self._look_back(have if more is None else min(max(more, have // 4), 4 * have))
 
     def facts(self, position: int) -> Facts:
         """The facts of a described message."""
@@ -98,8 +102,7 @@ class Window:
 
     def _look_back(self, count: int) -> None:
         first = max(self.system, self.first - max(count, 1))
-        describe = self._describe
-        older = [describe(message) for message in self._messages[first : self.first]]
+        older = describe_all(self._dialect, self._messages[first : self.first])
         self._facts = older + self._facts
         self.first = first
         self.grouping = group(self._facts, complete=first == self.system)
@@ -107,7 +110,7 @@ class Window:
         self.turns = [start + first for start in self.grouping.turns]
 
     def _leading_system_run(self) -> int:
-        describe, end, position = self._describe, self.end, 0
+        describe, end, position = self._dialect.describe, self.end, 0
         while position < end and describe(self._messages[position]).role == "system":
             position += 1
         return position
@@ -116,7 +119,7 @@ class Window:
 class Meter:
     """Weighs stretches of a transcript in messages and tokens, asking for each message once."""
 
-    __slots__ = ("_count", "_free", "_known", "_messages", "_replaced")
+    __slots__ = ("_count", "_free", "_known", "_low", "_messages", "_replaced")
 
     def __init__(
         self,
@@ -141,12 +144,19 @@ class Meter:
         self._known = known
         self._free = free
         self._replaced = replaced or {}
+        self._low = min(known) if known else len(messages)
 
     def weigh(self, start: int, end: int) -> tuple[int, int]:
         """Weigh the messages from `start` to `end` as the view holds them."""
         if not self._free and not self._replaced:
-            positions: Sequence[int] = range(start, end)
-            return end - start, self._tokens(positions) if self._count else 0
+            if not self._count:
+                return end - start, 0
+            if end <= self._low:  # nothing in this stretch was counted before
+                counts = self._count(self._messages[start:end])
+                self._known.update(zip(range(start, end), counts, strict=True))
+                self._low = start
+                return end - start, sum(counts)
+            return end - start, self._tokens(range(start, end))
         positions = [p for p in range(start, end) if p not in self._free]
         changed = [p for p in positions if p in self._replaced]
         size = len(positions) + sum(len(self._replaced[p]) - 1 for p in changed)
@@ -162,10 +172,18 @@ class Meter:
             return start < end
         return any(self._replaced.get(p) != () for p in range(start, end))
 
+    def guess(self, tokens: int) -> int | None:
+        """Guess how many more messages hold so many tokens in all, from those counted so far."""
+        if not self._known:
+            return None
+        size = len(self._known)
+        return int(1.15 * tokens * size / max(1, sum(self._known.values()))) + SLACK - size
+
     def _tokens(self, positions: Sequence[int]) -> int:
         known = self._known
         missing = [p for p in positions if p not in known]
         if missing and self._count:
+            self._low = min(self._low, missing[0])
             known.update(
                 zip(missing, self._count([self._messages[p] for p in missing]), strict=True)
             )

@@ -6,7 +6,6 @@ from options and a model's capacity, in the same tokens that the measure counts 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
 import msgspec
@@ -23,8 +22,7 @@ DEFAULT_OVERHEAD: Final = 32  # what a provider adds that no framing accounts fo
 CAPACITY_UNKNOWN: Final = "MODEL_CAPACITY_UNKNOWN"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputBudget:
+class InputBudget(msgspec.Struct, frozen=True, kw_only=True):
     """Pressure on the input of each provider call.
 
     Attributes:

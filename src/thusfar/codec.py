@@ -9,14 +9,10 @@ Source:
 
 from __future__ import annotations
 
-import dataclasses
 import datetime
-import decimal
 import enum
-import hashlib
 import json
 import math
-import uuid
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -33,7 +29,7 @@ _encoder = msgspec.json.Encoder()
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
-_quoted = json.encoder.encode_basestring  # type: ignore[attr-defined]
+_quoted = json.encoder.encode_basestring
 _decoder = msgspec.json.Decoder(Message)
 
 
@@ -180,7 +176,7 @@ def _plain(value: Any, place: _Place | None, depth: int) -> Any:
         return [_plain(child, (place, i), depth + 1) for i, child in enumerate(value)]
     if isinstance(value, datetime.datetime | datetime.date | datetime.time):
         return value.isoformat()
-    if isinstance(value, decimal.Decimal | uuid.UUID):
+    if _is_any(value, "decimal.Decimal", "uuid.UUID"):
         return str(value)
     return _plain(_unwrapped(value, place), place, depth + 1)
 
@@ -202,14 +198,19 @@ def _plain_key(key: Any, place: _Place | None) -> str:
     return str(key.value) if isinstance(key, enum.Enum) else key
 
 
+def _is_any(value: Any, *names: str) -> bool:
+    """Tell the type of a value by name, so that its module need not be imported."""
+    return any(f"{kind.__module__}.{kind.__qualname__}" in names for kind in type(value).__mro__)
+
+
 def _unwrapped(value: Any, place: _Place | None) -> Any:
     """Take one layer off an object that stands for JSON."""
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, msgspec.Struct):
         return msgspec.to_builtins(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    if not isinstance(value, type) and (names := getattr(value, "__dataclass_fields__", None)):
+        return {name: getattr(value, name) for name in names}
     if callable(dump := getattr(value, "model_dump", None)):
         return dump(mode="json")
     raise _not_json(f"a value of type {type(value).__name__}", _path(place))
@@ -273,7 +274,7 @@ def message_digest(message: Message) -> str:
     else:
         body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
         text = _canonical.encode(body)
-    return DIGEST_TAG + hashlib.sha256(_utf8(text)).hexdigest()
+    return DIGEST_TAG + _sha256(_utf8(text)).hexdigest()
 
 
 def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
@@ -285,7 +286,7 @@ def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
         salt: Secret of the thread, so that a stored chain does not let erased text be
             guessed; empty for caller-owned lists.
     """
-    return DIGEST_TAG + hashlib.sha256(f"{salt}\n{previous}\n{digest}".encode()).hexdigest()
+    return DIGEST_TAG + _sha256(f"{salt}\n{previous}\n{digest}".encode()).hexdigest()
 
 
 def _dumped(value: Any, *, sort_keys: bool) -> bytes:
@@ -301,6 +302,12 @@ def _dumped(value: Any, *, sort_keys: bool) -> bytes:
     except RecursionError:
         raise _too_deep() from None
     return _utf8(text)
+
+
+def _sha256(data: bytes) -> Any:
+    import hashlib  # loads OpenSSL, which a projection never needs
+
+    return hashlib.sha256(data)
 
 
 def _utf8(text: str) -> bytes:

@@ -10,7 +10,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
@@ -46,6 +45,7 @@ from thusfar.receipt import (
     Repair,
     UnitCounts,
     as_ranges,
+    within,
     without,
 )
 from thusfar.repair import Repairs, defects, plan_repairs
@@ -54,8 +54,7 @@ from thusfar.tokens import Measure, TokenCount, measure_for
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Projection:
+class Projection(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """A view of a transcript, and why it looks like that.
 
     Attributes:
@@ -66,7 +65,7 @@ class Projection:
 
     messages: list[Any]
     receipt: HistoryReceipt
-    _size: Callable[[], TokenCount] = field(repr=False, compare=False)
+    _size: Callable[[], TokenCount]
 
     def measured(self) -> Projection:
         """Return the same view with the number of tokens on its receipt."""
@@ -75,9 +74,18 @@ class Projection:
         receipt = msgspec.structs.replace(self.receipt, tokens=self._size())
         return Projection(messages=self.messages, receipt=receipt, _size=self._size)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Projection):
+            return NotImplemented
+        return (self.messages, self.receipt) == (other.messages, other.receipt)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Setting:
+    __hash__ = None  # type: ignore[assignment]  # it holds a list
+
+    def __repr__(self) -> str:
+        return f"Projection(messages={self.messages!r}, receipt={self.receipt!r})"
+
+
+class Setting(msgspec.Struct, frozen=True, kw_only=True):
     """What a projection is made for, besides the messages and the policy.
 
     Attributes:
@@ -126,6 +134,8 @@ def system_text(system: Any) -> str:
     if isinstance(system, str):
         return system
     parts = system.get("parts", ()) if isinstance(system, dict) else system
+    if not isinstance(parts, list | tuple):
+        parts = (parts,)
     texts = [
         p if isinstance(p, str) else p.get("text", "") for p in parts if isinstance(p, str | dict)
     ]
@@ -198,8 +208,7 @@ def sequence_of(messages: Any) -> Sequence[Any]:
         ) from None
 
 
-@dataclass(slots=True)
-class Choice:
+class Choice(msgspec.Struct):
     """A window that was chosen, with what it was chosen from."""
 
     window: Window
@@ -272,7 +281,7 @@ def choose(
                 selection = select_recent(window, meter, options)
             break
         except NeedOlder:
-            window.extend()
+            window.extend(meter.guess(options.tokens) if options.tokens else None)
     choice = Choice(window, selection, repairs, pinned, known)
     if options.repair == "strict":
         refuse_defects(window, ((0, end),) if whole else choice.ranges)
@@ -283,7 +292,7 @@ def first_look(options: RecentHistoryOptions) -> int:
     """Guess how many messages decide the window; looking further back is always possible."""
     guesses = [] if options.messages is None else [options.messages]
     if options.tokens is not None:
-        guesses.append(min(max(FIRST_LOOK, options.tokens // TOKENS_A_MESSAGE), MOST_GUESSED))
+        guesses.append(min(max(options.tokens // TOKENS_A_MESSAGE, FIRST_LOOK), MOST_GUESSED))
     return min(guesses) + SLACK
 
 
@@ -320,9 +329,7 @@ def refuse_defects(window: Window, ranges: Sequence[Range]) -> None:
         RequestCompositionError: `INVALID_COMPOSITION`, with `INVALID_HISTORY_TRANSCRIPT` and the
             positions.
     """
-    found = tuple(
-        p for p in defects(window.grouping, window.first) if any(a <= p < b for a, b in ranges)
-    )
+    found = tuple(p for p in defects(window.grouping, window.first) if within(ranges, p))
     if not found:
         return
     raise RequestCompositionError(
@@ -386,7 +393,7 @@ class View:
             [
                 (p, p + 1)
                 for p, span in replaced.items()
-                if len(span) == made.get(p, 0) and any(a <= p < b for a, b in ranges)
+                if len(span) == made.get(p, 0) and within(ranges, p)
             ]
         )
 
@@ -395,16 +402,14 @@ class View:
         return tuple(
             note
             for position in sorted(self.repairs.notes)
-            if any(a <= position < b for a, b in ranges)
+            if within(ranges, position)
             for note in self.repairs.notes[position]
         )
 
     def added(self, ranges: Sequence[Range]) -> int:
         """How many messages of the view are not the caller's."""
         return sum(
-            count
-            for position, count in self.repairs.made.items()
-            if any(a <= position < b for a, b in ranges)
+            count for position, count in self.repairs.made.items() if within(ranges, position)
         )
 
 

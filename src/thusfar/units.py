@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 from thusfar.facts import Facts, Link
 
@@ -20,8 +21,7 @@ Place = tuple[int, int]
 """A call or a result: index of its message in the slice, and its index within the message."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grouping:
+class Grouping(msgspec.Struct, frozen=True, kw_only=True):
     """Where a slice may be cut. All positions are indexes into the slice.
 
     Attributes:
@@ -105,12 +105,11 @@ def group(facts: Sequence[Facts], *, complete: bool = True) -> Grouping:
     )
 
 
-@dataclass(slots=True)
-class _Pairs:
-    ends: dict[int, int] = field(default_factory=dict)  # message of a call: its last result
-    orphans: list[Place] = field(default_factory=list)
-    unanswered: list[Place] = field(default_factory=list)
-    pending: list[Place] = field(default_factory=list)
+class _Pairs(msgspec.Struct):
+    ends: dict[int, int] = {}  # message of a call: its last result
+    orphans: list[Place] = []
+    unanswered: list[Place] = []
+    pending: list[Place] = []
     unresolved: int = -1  # newest result whose call may be older than the slice
 
 
@@ -253,20 +252,21 @@ def _open_step(facts: Sequence[Facts]) -> int:
 def _exchanges(facts: Sequence[Facts], pairs: _Pairs, *, complete: bool) -> list[int]:
     """Merge overlapping runs from each call to its last result; list the starts."""
     ends = pairs.ends
-    starts: list[int] = []
-    reach = -1 if complete else pairs.unresolved
-    certain = complete or reach >= 0
     last = len(facts) - 1
     for position, fact in enumerate(facts):
+        if fact.leads and position < last and facts[position + 1].role == "assistant":
+            ends[position] = max(ends.get(position, 0), position + 1)
+    if complete:
+        reach, starts = -1, []
+    else:  # whether a border stands before the slice's first message is not known
+        reach, starts = max(pairs.unresolved, 0 if pairs.unresolved < 0 else -1), []
+    for position in sorted(ends):
         if position > reach:
-            if certain:
-                starts.append(position)
-            certain = True
-            reach = position
-        if position in ends and ends[position] > reach:
+            starts += range(reach + 1, position + 1)
             reach = ends[position]
-        if fact.leads and reach == position < last and facts[position + 1].role == "assistant":
-            reach = position + 1
+        elif ends[position] > reach:
+            reach = ends[position]
+    starts += range(reach + 1, last + 1)
     return starts
 
 

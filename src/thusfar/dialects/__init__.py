@@ -6,7 +6,7 @@ the package costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from importlib import import_module
 from typing import Any, Final
 
@@ -84,9 +84,10 @@ def register(new: Dialect) -> None:
     _registered[name] = new
 
 
-def ordered() -> tuple[Dialect, ...]:
-    """Return every dialect in the order in which detection tries them."""
-    return (*map(dialect, DIALECTS), *_registered.values())
+def ordered() -> Iterator[Dialect]:
+    """Yield every dialect in the order in which detection tries them, loading it then."""
+    yield from map(dialect, DIALECTS)
+    yield from tuple(_registered.values())
 
 
 def candidates(message: Any) -> tuple[Dialect, ...]:

@@ -9,8 +9,8 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from thusfar.facts import Content, Facts
 from thusfar.messages import Message
@@ -60,6 +60,43 @@ class Dialect(Protocol):
             UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on this wire.
         """
         ...
+
+
+class Flat(NamedTuple):
+    """What is counted of many messages, in flat lists.
+
+    Attributes:
+        texts: The texts of all messages, in order.
+        sizes: How many of them belong to each message.
+        media: The content of the messages that hold media, by their index.
+    """
+
+    texts: list[str]
+    sizes: list[int]
+    media: dict[int, Content]
+
+
+def describe_all(dialect: Dialect, messages: Sequence[Any]) -> list[Facts]:
+    """Describe messages in order, by the dialect's own loop where it has one.
+
+    A dialect may have `describe_all(messages)` and `flatten(messages)` beside the methods of the
+    port; they must answer as `describe` and `content` do.
+    """
+    bulk: Callable[[Sequence[Any]], list[Facts]] | None = getattr(dialect, "describe_all", None)
+    return bulk(messages) if bulk else list(map(dialect.describe, messages))
+
+
+def flatten(dialect: Dialect, messages: Sequence[Any]) -> Flat:
+    """List what is counted of messages, by the dialect's own loop where it has one."""
+    bulk: Callable[[Sequence[Any]], Flat] | None = getattr(dialect, "flatten", None)
+    if bulk:
+        return bulk(messages)
+    contents = list(map(dialect.content, messages))
+    return Flat(
+        [text for item in contents for text in item.texts],
+        [len(item.texts) for item in contents],
+        {index: item for index, item in enumerate(contents) if item.media},
+    )
 
 
 def plain(message: Any) -> Mapping[str, Any] | None:

@@ -10,10 +10,11 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.base import DialectMismatch, Flat
+from thusfar.dialects.openai_chat_bulk import describe_all, flatten, read_usual_calls
 from thusfar.dialects.openai_chat_calls import read_calls
 from thusfar.dialects.openai_chat_messages import (
     SPOKEN,
@@ -98,6 +99,22 @@ class OpenAIChat:
             return _content_of_calls(seen, text)
         return content_of(self.lift(seen))
 
+    def describe_all(self, messages: Sequence[Any]) -> list[Facts]:
+        """Describe many messages in one loop; see `base.describe_all`.
+
+        Raises:
+            DialectMismatch: As `describe` does.
+        """
+        return describe_all(messages, self.describe)
+
+    def flatten(self, messages: Sequence[Any]) -> Flat:
+        """List what is counted of many messages in one loop; see `base.flatten`.
+
+        Raises:
+            DialectMismatch: As `describe` does.
+        """
+        return flatten(messages, self.content)
+
     def lift(self, message: Any) -> Message:
         """Convert one message to canonical form; see `Dialect.lift`.
 
@@ -172,44 +189,21 @@ def _may_go_without(seen: Mapping[str, Any], role: Role) -> bool:
 
 def _usual_links(seen: Mapping[str, Any], content: Any) -> tuple[Link, ...]:
     """Read the calls of a message in its commonest form; none where it needs a closer look."""
-    calls = seen["tool_calls"]
     if (content is not None and type(content) is not str) or "function_call" in seen:
         return ()
-    if type(calls) is not list or "content" not in seen:
+    if "content" not in seen:
         return ()
-    links: list[Link] = []
-    for call in calls:
-        body = call.get("function") if type(call) is dict else None
-        if type(body) is not dict or call.get("type") == "custom":
-            return ()
-        call_id, name, arguments = call.get("id"), body.get("name"), body.get("arguments")
-        if type(call_id) is not str or type(name) is not str or type(arguments) is not str:
-            return ()
-        links.append(Link(call_id, name))
-    return tuple(links)
-
-
-def _texts(parts: list[Any]) -> tuple[str, ...] | None:
-    """Read content of nothing but text parts; `None` for any other."""
-    found: list[str] = []
-    for part in parts:
-        if type(part) is not dict or part.get("type") != "text":
-            return None
-        text = part.get("text")
-        if type(text) is not str:
-            return None
-        found.append(text)
-    return tuple(found)
+    return tuple([Link(call_id, name) for call_id, name, _ in read_usual_calls(seen["tool_calls"])])
 
 
 def _content_of_calls(seen: Mapping[str, Any], text: str | None) -> Content:
     """Count a message of text and calls, the commonest of agents, without converting it."""
-    if not _usual_links(seen, text):
+    calls = read_usual_calls(seen["tool_calls"])
+    if not calls:
         return content_of(OPENAI_CHAT.lift(seen))
     texts = [text] if text else []
-    for call in seen["tool_calls"]:
-        body = call["function"]
-        texts += (body["name"], body["arguments"])
+    for _, name, arguments in calls:
+        texts += (name, arguments)
     return Content(tuple(texts))
 
 

@@ -7,14 +7,12 @@ refusal. The command `lint`, projections, plans and the model adapters all use `
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wire:
+class Wire(msgspec.Struct, frozen=True, kw_only=True):
     """A request as its rules see it.
 
     Attributes:
@@ -46,8 +44,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     statement: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True, kw_only=True):
     """One thing a provider refuses.
 
     Attributes:
@@ -60,7 +57,7 @@ class Rule:
     name: str
     statement: str
     source: str
-    check: Callable[[Wire], Iterable[int]] = field(repr=False)
+    check: Callable[[Wire], Iterable[int]]
 
 
 def check_wire(rules: Iterable[Rule], wire: Wire) -> tuple[Finding, ...]:

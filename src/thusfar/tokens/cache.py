@@ -10,11 +10,8 @@ from thusfar.tokens.counters import Counter
 
 CACHE_ENTRIES: Final = 200_000  # about 30 MB at most
 
-Key = tuple[int, int]
-
-
 class CountCache:
-    """Counts of texts, recognised by hash and length.
+    """Counts of texts, recognised by their hash.
 
     No content is kept and object identity plays no part. The hash is SipHash under a key of this
     process, so that nobody outside can make two texts collide; by chance two of 200,000 texts do
@@ -29,10 +26,10 @@ class CountCache:
 
     def __init__(self, entries: int = CACHE_ENTRIES) -> None:
         self._half: Final = max(1, entries // 2)
-        self.new: dict[Key, int] = {}
-        self.old: dict[Key, int] = {}
+        self.new: dict[int, int] = {}
+        self.old: dict[int, int] = {}
 
-    def keep(self, made: dict[Key, int]) -> None:
+    def keep(self, made: dict[int, int]) -> None:
         """Add counts; more than half of what the cache holds are not worth keeping."""
         if len(self.new) + len(made) > self._half:
             self.old, self.new = self.new, {}
@@ -61,8 +58,7 @@ class CachedCounter:
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Count each text, in order; new ones go to the counter in one call, each once."""
-        known = self.cache.new.get
-        found = [known((hash(text), len(text))) for text in texts]
+        found = list(map(self.cache.new.get, map(hash, texts)))
         if None not in found:
             return found  # type: ignore[return-value]  # there is no None in it
         return self._fill(texts, found)
@@ -70,11 +66,11 @@ class CachedCounter:
     def _fill(self, texts: Sequence[str], found: list[int | None]) -> list[int]:
         """Count what was not found, and keep the numbers."""
         old = self.cache.old
-        made: dict[Key, int] = {}
-        missing: dict[Key, str] = {}
+        made: dict[int, int] = {}
+        missing: dict[int, str] = {}
         for text, count in zip(texts, found, strict=True):
             if count is None:
-                key = (hash(text), len(text))
+                key = hash(text)
                 if (aged := old.get(key)) is None:
                     missing[key] = text
                 else:
@@ -84,6 +80,6 @@ class CachedCounter:
             made.update(zip(missing, counts, strict=True))
         self.cache.keep(made)
         return [
-            made[hash(text), len(text)] if count is None else count
+            made[hash(text)] if count is None else count
             for text, count in zip(texts, found, strict=True)
         ]

@@ -6,13 +6,13 @@ text, tool arguments, results, reasoning, media, framing, tool definitions and s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
 from thusfar.capacity import UNKNOWN, ModelCapacity, capacity_of
 from thusfar.codec import json_text, to_json
-from thusfar.dialects.base import Dialect
+from thusfar.dialects.base import Dialect, flatten
 from thusfar.facts import Content
 from thusfar.tokens.cache import CachedCounter
 from thusfar.tokens.confidence import Confidence, TokenCount, weakest
@@ -96,26 +96,32 @@ class Measure:
         if self._messages is not None:
             counts = self._messages.count_messages(messages)
             return checked(counts, len(messages), self.counter)
-        content = dialect.content
-        return self.contents([content(message) for message in messages])
+        texts, sizes, media = flatten(dialect, messages)
+        return self._counts(texts, sizes, media)
 
     def contents(self, contents: Sequence[Content]) -> list[int]:
         """Count messages of which only the content is at hand, as `count` does."""
-        counted = self._texts.count_many([text for item in contents for text in item.texts])
+        return self._counts(
+            [text for item in contents for text in item.texts],
+            [len(item.texts) for item in contents],
+            {index: item for index, item in enumerate(contents) if item.media},
+        )
+
+    def _counts(
+        self, texts: list[str], sizes: list[int], media: Mapping[int, Content]
+    ) -> list[int]:
+        counted = self._texts.count_many(texts)
         percent, framing = self._percent, self._framing.per_message
-        made: list[int] = []
-        start = 0
-        for item in contents:
-            stop = start + len(item.texts)
-            tokens = counted[start] if stop - start == 1 else sum(counted[start:stop])
-            start = stop
-            if percent != 100:
-                tokens = -(-tokens * percent // 100)
-            tokens += framing
-            for kind in item.media:
-                tokens += MEDIA_TOKENS[kind]
-            made.append(tokens or 1)
-        return made
+        if len(texts) != len(sizes) or 0 in sizes:
+            each, counted, start = counted, [], 0
+            for size in sizes:
+                counted.append(each[start] if size == 1 else sum(each[start : start + size]))
+                start += size
+        if percent != 100:
+            counted = [-(-tokens * percent // 100) for tokens in counted]
+        for index, item in media.items():
+            counted[index] += sum(MEDIA_TOKENS[kind] for kind in item.media)
+        return [tokens + framing or 1 for tokens in counted]
 
     def text(self, text: str) -> int:
         """Count one text without framing; 0 only for the empty text. Unit: tokens."""
