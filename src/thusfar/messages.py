@@ -186,10 +186,11 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
                 "A message had a role that does not exist.",
                 fix=f"Use one of these roles: {', '.join(ROLES)}.",
             )
-        if isinstance(self.parts, str):
-            msgspec.structs.force_setattr(self, "parts", (Text(self.parts),))
-        elif not isinstance(self.parts, tuple):
-            msgspec.structs.force_setattr(self, "parts", tuple(self.parts))
+        parts: Any = self.parts
+        if isinstance(parts, str):
+            msgspec.structs.force_setattr(self, "parts", (Text(parts),))
+        elif not isinstance(parts, tuple):
+            msgspec.structs.force_setattr(self, "parts", tuple(parts))
 
     @property
     def text(self) -> str:
