@@ -112,7 +112,7 @@ def test_a_damaged_record_is_found_by_verify_and_never_skipped(tmp_path: Path) -
     path = tmp_path / "record.db"
     told = conversation(SqliteStore(path), 2)
     raw = apsw.Connection(str(path))
-    raw.execute("UPDATE thusfar_node SET body = '{\"role\":\"user\"' WHERE depth = 1")
+    raw.execute('UPDATE thusfar_node SET body = \'{"role":"user"\' WHERE depth = 1')
 
     found = told.verify()
 

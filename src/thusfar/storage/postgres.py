@@ -29,7 +29,7 @@ from thusfar.storage.migrations import (
     version_of,
 )
 from thusfar.storage.postgres_sql import Duplicate, Heads, PostgresSql, numbered
-from thusfar.storage.sql import Many
+from thusfar.storage.sql import Many, Together
 
 try:
     import psycopg
@@ -257,6 +257,10 @@ def _execute(connection: Any, statement: Any) -> Any:
                 with connection.cursor() as cursor:
                     cursor.executemany(numbered(statement.sql), statement.rows)
             return None
+        if type(statement) is Together:
+            with connection.pipeline():
+                sent = [connection.execute(numbered(sql), p) for sql, p in statement.statements]
+            return [each.fetchall() if each.description else [] for each in sent]
         cursor = connection.execute(numbered(statement[0]), statement[1])
         return cursor.fetchall() if cursor.description else []
     except psycopg.errors.UniqueViolation as error:
@@ -272,6 +276,12 @@ async def _aexecute(connection: Any, statement: Any) -> Any:
                 async with connection.cursor() as cursor:
                     await cursor.executemany(numbered(statement.sql), statement.rows)
             return None
+        if type(statement) is Together:
+            async with connection.pipeline():
+                sent = [
+                    await connection.execute(numbered(sql), p) for sql, p in statement.statements
+                ]
+            return [await each.fetchall() if each.description else [] for each in sent]
         cursor = await connection.execute(numbered(statement[0]), statement[1])
         return await cursor.fetchall() if cursor.description else []
     except psycopg.errors.UniqueViolation as error:

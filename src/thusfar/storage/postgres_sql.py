@@ -22,15 +22,18 @@ from thusfar.storage.sql import (
     ADD_HEAD,
     ADD_NODE,
     CHAIN,
+    HEAD,
     MOVE_HEAD,
     NODE,
     READ_HEAD,
     Many,
     Sql,
+    Together,
 )
 
 MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
 REMEMBERED: Final = 4_096  # heads; about 2 MB
+SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip
 
 _NODE_CASTS: Final = [
     *("text", "bigint", "bytea", "text"),  # namespace, node, key, body
@@ -38,6 +41,21 @@ _NODE_CASTS: Final = [
     *("text", "bigint", "text"),  # pending, head_then, erased_id
 ]
 _CHAIN_CASTS: Final = ["text", "bigint", "bytea", "bytea", "bigint"]
+_BEGIN: Final[tuple[str, tuple[Any, ...]]] = ("BEGIN", ())
+_COMMIT: Final[tuple[str, tuple[Any, ...]]] = ("COMMIT", ())
+_LOCK_THREAD: Final = (
+    "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR UPDATE"
+)
+_SHARE_THREAD: Final = (
+    "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR SHARE"
+)
+_LOCK_HEADS: Final = (
+    "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ? ORDER BY owner FOR UPDATE"
+)
+_LOCK_HEAD: Final = (
+    f"SELECT {HEAD} FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?"
+    " FOR UPDATE"
+)
 _UNCHANGED: Final = " AND revision = ? AND salt = ? AND flags = ?"
 
 
@@ -50,21 +68,32 @@ class Heads:
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str, str], HeadRow] = {}
+        self._shy: dict[tuple[str, str, str], int] = {}
 
     def recall(self, namespace: str, ask: q.Lock) -> HeadRow | None:
         """Return the head as it was written, if it was."""
         return self._rows.get((namespace, ask.thread_id, ask.owner))
 
     def remember(self, namespace: str, head: HeadRow) -> None:
-        """Keep a head that was just written."""
+        """Keep a head that was just written, unless others have been moving it."""
+        key = (namespace, head.thread_id, head.owner)
+        if shy := self._shy.get(key, 0):
+            self._shy[key] = shy - 1
+            return
         if len(self._rows) >= REMEMBERED:
             self._rows.clear()
-        key = (namespace, head.thread_id, head.owner)
+            self._shy.clear()
         self._rows[key] = msgspec.structs.replace(head, tip=GUESSED)
 
     def forget(self, namespace: str, thread_id: str, owner: str) -> None:
         """Drop a head that is no longer what it was."""
         self._rows.pop((namespace, thread_id, owner), None)
+
+    def mistrust(self, namespace: str, head: HeadRow) -> None:
+        """Drop a head that another process moved, and do not guess it for a while."""
+        key = (namespace, head.thread_id, head.owner)
+        if self._rows.pop(key, None) is not None:
+            self._shy[key] = SHY_FOR
 
 
 class PostgresSql(Sql):
@@ -74,6 +103,7 @@ class PostgresSql(Sql):
         super().__init__(namespace)
         self.heads = heads
         self.busy = False
+        self._careful = False
 
     def answer(self, question: Any) -> Steps[Any]:
         """Answer one question."""
@@ -84,30 +114,17 @@ class PostgresSql(Sql):
         """Answer `Lock`, from memory where the caller lets us guess."""
         if ask.guess and (known := self.heads.recall(self.namespace, ask)) is not None:
             return known
-        yield "BEGIN", ()
         self.busy = True
         of_thread = (self.namespace, ask.thread_id)
         if ask.whole:
-            yield (
-                "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR UPDATE",
-                of_thread,
-            )
-            yield (
-                "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ?"
-                " ORDER BY owner FOR UPDATE",
-                of_thread,
-            )
+            yield Together((_BEGIN, (_LOCK_THREAD, of_thread), (_LOCK_HEADS, of_thread)))
         else:
-            rows = yield (
-                "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?"
-                " FOR UPDATE",
-                (*of_thread, ask.owner),
-            )
+            _, rows = yield Together((_BEGIN, (_LOCK_HEAD, (*of_thread, ask.owner))))
+            if rows and not self._careful:
+                # The row as it is behind the lock; whether anything follows it, the append finds.
+                return HeadRow(*rows[0])
             if not rows:
-                yield (
-                    "SELECT 1 FROM thusfar_thread WHERE namespace = ? AND thread_id = ? FOR SHARE",
-                    of_thread,
-                )
+                yield _SHARE_THREAD, of_thread
         # Read again behind the lock: what was found before waiting for it may be stale.
         rows = yield READ_HEAD, (*of_thread, ask.owner)
         return HeadRow(*rows[0]) if rows else None
@@ -117,18 +134,16 @@ class PostgresSql(Sql):
         head = ask.head
         try:
             if not self.busy and len(ask.nodes) > MOST_IN_ONE:
-                yield "BEGIN", ()
+                yield _BEGIN
                 self.busy = True
             stored = yield from self._store_group(ask)
-            if stored and self.busy:
-                yield "COMMIT", ()
-                self.busy = False
         except Duplicate:
             stored = False
         if stored:
             self.heads.remember(self.namespace, head)
             return True
-        self.heads.forget(self.namespace, head.thread_id, head.owner)
+        self.heads.mistrust(self.namespace, head)
+        self._careful = True
         yield from self.undo()
         return False
 
@@ -143,14 +158,24 @@ class PostgresSql(Sql):
             where = (ns, thread_id, owner, ask.before.revision, ask.before.salt, ask.before.flags)
             if len(nodes) <= MOST_IN_ONE:
                 flat = [value for row in (*nodes, *chains) for value in row]
-                rows = yield append_sql(len(nodes)), (*moved, *where, *flat)
-                return bool(rows)
+                statement = append_sql(len(nodes)), (*moved, *where, *flat)
+                return (yield from self._in_one(statement))
             rows = yield f"{MOVE_HEAD}{_UNCHANGED} RETURNING 1", (*moved, *where)
             if not rows:
                 return False
         yield Many(ADD_NODE, nodes)
         yield Many(ADD_CHAIN, chains)
+        yield _COMMIT
+        self.busy = False
         return True
+
+    def _in_one(self, statement: tuple[str, tuple[Any, ...]]) -> Steps[bool]:
+        if not self.busy:
+            rows = yield statement
+            return bool(rows)
+        replies = yield Together((statement, _COMMIT))
+        self.busy = False
+        return bool(replies[0])
 
     def write_all(self, ask: q.Write) -> Steps[None]:
         """Answer `Write`."""
@@ -163,7 +188,7 @@ class PostgresSql(Sql):
             raise StorageBusyError(
                 "Another session stored the same place first.", fix="Try again."
             ) from error
-        yield "COMMIT", ()
+        yield _COMMIT
         self.busy = False
 
     def snapshot(self, _: q.Snapshot) -> Steps[None]:

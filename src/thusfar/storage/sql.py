@@ -27,6 +27,12 @@ from thusfar.storage.rows import (
 )
 
 
+class Together(NamedTuple):
+    """Statements sent in one round trip, where there is any; the answer has all of theirs."""
+
+    statements: tuple[tuple[str, tuple[Any, ...]], ...]
+
+
 class Many(NamedTuple):
     """One statement for several sets of parameters."""
 
