@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from checkout import DOCS
 from contract.examples import shell
 from thusfar.cli.registry import COMMANDS
