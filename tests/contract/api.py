@@ -65,8 +65,9 @@ def _value(value: Any) -> Any:
 
 
 def _class(cls: type) -> dict[str, Any]:
-    described: dict[str, Any] = {"bases": [base.__qualname__ for base in cls.__bases__]}
+    described: dict[str, Any] = {}
     if issubclass(cls, BaseException):
+        described["bases"] = [base.__qualname__ for base in cls.__bases__]
         described["code"] = getattr(cls, "code", None)
         described["retryable"] = getattr(cls, "retryable", None)
     fields = _fields(cls)
@@ -77,9 +78,12 @@ def _class(cls: type) -> dict[str, Any]:
 
 def _fields(cls: type) -> dict[str, str]:
     if issubclass(cls, msgspec.Struct):
+        names, defaults = cls.__struct_fields__, cls.__struct_defaults__
+        required = (msgspec.NODEFAULT,) * (len(names) - len(defaults))
         return {
-            field.name: _default(field.default, field.default_factory, msgspec.NODEFAULT)
-            for field in msgspec.structs.fields(cls)
+            name: _default(default, getattr(default, "factory", None), msgspec.NODEFAULT)
+            for name, default in zip(names, (*required, *defaults), strict=True)
+            if not name.startswith("_")
         }
     if dataclasses.is_dataclass(cls):
         return {
@@ -91,9 +95,9 @@ def _fields(cls: type) -> dict[str, str]:
 
 
 def _default(default: Any, factory: Any, missing: Any) -> str:
-    if default is not missing:
-        return _show(default)
-    return "required" if factory is missing else f"{factory.__qualname__}()"
+    if factory is not None and factory is not missing:
+        return f"{factory.__qualname__}()"
+    return "required" if default is missing else _show(default)
 
 
 def _methods(cls: type) -> dict[str, Any]:
