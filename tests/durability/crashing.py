@@ -14,6 +14,7 @@ import signal
 import sys
 import time
 
+from thusfar.errors import StorageUnavailableError
 from thusfar.messages import Message
 from thusfar.storage import Store, open_store
 from thusfar.testing.store_laws.told import assistant, calling, result, thread, user
@@ -36,8 +37,12 @@ def write_forever(url: str, name: str, out: int) -> None:
             os.write(out, f"-u{i}\n".encode())
 
 
-def crash_once(url: str, name: str, chance: random.Random, backend_too: bool) -> set[str]:
-    """Let a writer work for a moment, kill it, and return what it had acknowledged."""
+def crash_once(url: str, name: str, chance: random.Random, round_number: int) -> set[str]:
+    """Let a writer work for a moment, kill it, and return what it had acknowledged.
+
+    On PostgreSQL every fourth time the server's process for it is ended first, and every
+    twentieth time it is killed, so that the whole server recovers.
+    """
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -49,8 +54,8 @@ def crash_once(url: str, name: str, chance: random.Random, backend_too: bool) ->
     os.close(write)
     reported = os.read(read, 65_536)
     time.sleep(chance.uniform(0, 0.03))
-    if backend_too:
-        kill_backends(url)
+    if url.startswith("postgres") and round_number % 4 == 0:
+        kill_backends(url, hard=round_number % 20 == 8)
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     while more := os.read(read, 65_536):
@@ -60,15 +65,30 @@ def crash_once(url: str, name: str, chance: random.Random, backend_too: bool) ->
     return set(whole.split())
 
 
-def kill_backends(url: str) -> None:
-    """Kill the server's processes for all other connections, as an operator or the kernel might."""
+def kill_backends(url: str, hard: bool) -> None:
+    """End the server's processes for all other connections, as an operator or the kernel might."""
     import psycopg
 
+    of_others = "backend_type = 'client backend' AND pid <> pg_backend_pid()"
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
-            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
-        )
+        if not hard:
+            connection.execute(
+                f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {of_others}"
+            )
+            return
+        rows = connection.execute(f"SELECT pid FROM pg_stat_activity WHERE {of_others}")
+        for (process,) in rows.fetchall():
+            os.kill(process, signal.SIGKILL)
+
+
+def reopened(url: str) -> Store:
+    """Open the store, waiting for a server that recovers."""
+    for _ in range(600):
+        try:
+            return open_store(url)
+        except StorageUnavailableError:
+            time.sleep(0.05)
+    return open_store(url)
 
 
 def faults(store: Store, name: str, acknowledged: set[str]) -> list[str]:
@@ -105,10 +125,9 @@ def main(url: str, rounds: int, seed: int) -> None:
     acknowledged = 0
     for i in range(rounds):
         name = f"crash-{seed}-{i}"
-        backend_too = url.startswith("postgres") and i % 4 == 0
-        acks = crash_once(url, name, chance, backend_too)
+        acks = crash_once(url, name, chance, i)
         acknowledged += len(acks)
-        store = open_store(url)
+        store = reopened(url)
         wrong += [f"round {i}: {fault}" for fault in faults(store, name, acks)]
         store.close()
     print(json.dumps({"rounds": rounds, "acknowledged": acknowledged, "wrong": wrong[:20]}))

@@ -212,6 +212,9 @@ class _Session:
             raise translated(error) from error
 
     def _set_up(self) -> None:
+        if self.pool.vfs is not None:
+            # A VFS written in Python has no shared memory, which WAL needs unless it is alone.
+            self._cursor.execute("PRAGMA locking_mode = EXCLUSIVE")
         if not self.pool.read_only:
             self._until_free("PRAGMA journal_mode = WAL")
         self._cursor.execute(f"PRAGMA synchronous = {self.pool.synchronous}")
