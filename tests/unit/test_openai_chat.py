@@ -136,6 +136,12 @@ ROUND_TRIPS: dict[str, Any] = {
         "content": None,
         "function_call": {"name": "look", "arguments": "{}"},
     },
+    "an old call beside null calls": {
+        "role": "assistant",
+        "content": None,
+        "function_call": {"name": "look", "arguments": ""},
+        "tool_calls": None,
+    },
     "both kinds of call": calling(call(), function_call={"name": "go", "arguments": "{}"}),
     "placeholders": {
         "role": "assistant",

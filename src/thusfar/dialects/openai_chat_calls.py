@@ -84,7 +84,7 @@ def lift_calls(rest: dict[str, Any], role: Role) -> list[ToolCall]:
     heads = read_calls({**rest, "role": role})
     if not heads:
         return []
-    calls = [mapping(call) for call in rest.pop("tool_calls", None) or ()]
+    calls = [mapping(call) for call in rest.pop("tool_calls")] if rest.get("tool_calls") else []
     made = [_lift_call(*pair) for pair in zip(calls, heads, strict=False)]
     if len(heads) > len(calls):
         body = mapping(rest.pop("function_call"))
