@@ -1,0 +1,124 @@
+"""A server that cannot work gives a typed error that names the fix, and loses nothing."""
+
+from __future__ import annotations
+
+import os
+
+import psycopg
+import psycopg_pool
+import pytest
+
+from thusfar.errors import (
+    SchemaTooNewError,
+    StorageBusyError,
+    StorageClosedError,
+    StorageError,
+    StorageFullError,
+    StorageReadOnlyError,
+    StorageUnavailableError,
+)
+from thusfar.storage import PostgresStore, open_store
+from thusfar.storage.migrations import MIGRATIONS, Migration
+from thusfar.storage.postgres_errors import BY_CLASS, BY_GROUP, BY_STATE, translated
+from thusfar.testing.store_laws.told import conversation, sound, user
+
+
+def test_a_server_that_is_not_there_is_told() -> None:
+    with pytest.raises(StorageUnavailableError, match="Check the server"):
+        open_store("postgresql://127.0.0.1:1/nowhere")
+
+
+def test_an_unknown_database_is_told(postgres_url: str) -> None:
+    with pytest.raises(StorageUnavailableError):
+        open_store(postgres_url.replace("/postgres", "/no_such_database"))
+
+
+def test_a_held_row_is_told_after_the_timeout(postgres_url: str) -> None:
+    store = open_store(
+        postgres_url, namespace=f"held-{os.getpid()}", busy_timeout_seconds=0.2
+    )
+    told = conversation(store, 1)
+    with psycopg.connect(postgres_url) as other:
+        other.execute(
+            "SELECT 1 FROM thusfar_head WHERE namespace = %s FOR UPDATE", (store.namespace,)
+        )
+
+        with pytest.raises(StorageBusyError) as caught:
+            told.append(user("u2"))
+
+    assert caught.value.retryable
+    assert told.append(user("u2")).status == "selected"
+    sound(told)
+    store.close()
+
+
+def test_a_read_only_server_is_told(postgres_url: str) -> None:
+    store = open_store(postgres_url, namespace=f"ro-{os.getpid()}")
+    told = conversation(store, 1)
+    with store._shared.pool().connection() as connection:
+        connection.execute("SET default_transaction_read_only = on")
+
+    with pytest.raises(StorageReadOnlyError):
+        told.append(user("u2"))
+
+    assert told.read().ids == ("u1", "a1")
+    store.close()
+
+
+def test_an_ended_connection_is_told_and_replaced(postgres_url: str) -> None:
+    store = open_store(postgres_url, namespace=f"ended-{os.getpid()}")
+    told = conversation(store, 1)
+    with psycopg.connect(postgres_url, autocommit=True) as other:
+        other.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+            " WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()"
+        )
+
+    with pytest.raises(StorageUnavailableError) as caught:
+        told.append(user("u2"))
+
+    assert caught.value.retryable
+    assert told.append(user("u2")).status == "selected"
+    assert told.read().ids == ("u1", "a1", "u2")
+    store.close()
+
+
+def test_a_newer_database_is_refused(postgres_url: str) -> None:
+    newer = Migration(number=2, name="future", statements=("SELECT 1",))
+    try:
+        PostgresStore(postgres_url, migrations=(*MIGRATIONS, newer)).close()
+
+        with pytest.raises(SchemaTooNewError):
+            open_store(postgres_url)
+    finally:
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            connection.execute("DELETE FROM thusfar_schema WHERE version = 2")
+
+
+def test_a_closed_store_says_so(postgres_url: str) -> None:
+    store = open_store(postgres_url)
+    told = conversation(store, 1, id=f"closed-{os.getpid()}")
+    store.close()
+
+    with pytest.raises(StorageClosedError):
+        told.read()
+
+
+def test_a_full_disk_and_damage_are_told_apart() -> None:
+    assert isinstance(translated(psycopg.errors.DiskFull("x")), StorageFullError)
+    assert translated(psycopg.errors.DataCorrupted("x")).code == "CORRUPT_RECORD"
+    assert translated(psycopg.errors.DeadlockDetected("x")).retryable
+
+
+def test_every_error_of_the_driver_has_one_of_ours() -> None:
+    kinds = {
+        value
+        for module in (psycopg, psycopg_pool)
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, psycopg.Error)
+    }
+    unmapped = {k for k in kinds if not any(base in BY_CLASS for base in k.__mro__)}
+    tables = (*BY_CLASS.values(), *BY_GROUP.values(), *BY_STATE.values())
+
+    assert unmapped == set()
+    assert all(issubclass(ours, StorageError) and fix for ours, _, fix in tables)
