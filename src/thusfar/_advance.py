@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import accumulate
 
 import msgspec
 
@@ -57,7 +56,7 @@ def grid_point(total: int, cap: int, advance: float) -> tuple[int, int]:
 
 
 def current_step(
-    system: int, end: int, options: RecentHistoryOptions, counts: Sequence[int]
+    system: int, end: int, options: RecentHistoryOptions, before: Sequence[int]
 ) -> Step:
     """Find the later of the two grid points.
 
@@ -65,15 +64,13 @@ def current_step(
         system: Number of messages in the leading system run.
         end: Number of messages in the transcript.
         options: The caps and the step.
-        counts: Tokens of every message behind the system run; unused without a token cap.
+        before: Cumulative tokens before each message behind the system run, and of all of them
+            at the end; unused without a token cap.
     """
-    by_messages = by_tokens = (0, 0)
-    before: list[int] = []
+    by_messages = by_tokens = token_place = (0, 0)
     if options.messages is not None:
         by_messages = grid_point(end - system, options.messages, options.advance)
-    token_place = (0, 0)
     if options.tokens is not None:
-        before = list(accumulate(counts, initial=0))
         by_tokens = grid_point(before[-1], options.tokens, options.advance)
         token_place = (bisect_left(before, by_tokens[0]), bisect_left(before, by_tokens[1]))
     place, since = max(by_messages, token_place, key=lambda pair: (pair[0], -pair[1]))

@@ -236,7 +236,8 @@ class _Managed(msgspec.Struct):
         return Projection(messages=form.messages, receipt=receipt, _size=lambda: count)
 
     def _warnings(self, *, split: bool) -> tuple[ReceiptWarning, ...]:
-        found = window_warnings(self.choice, self.options, omitted=False)
+        pending = len(self.choice.window.grouping.pending)
+        found = window_warnings(self.choice.selection, self.options, omitted=False, pending=pending)
         if split:
             return found
         return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")

@@ -7,11 +7,13 @@ All positions are indexes into the caller's list.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
-from thusfar.dialects.base import Dialect, describe_all
+from thusfar._ledger import Ledger, whole_messages
+from thusfar.dialects.base import Dialect, describe_all, survey
 from thusfar.facts import Facts
+from thusfar.tokens import Measure
 from thusfar.units import group
 
 FIRST_LOOK: Final = 32  # messages described at first, at least, where there is a token cap
@@ -36,29 +38,49 @@ class Window:
         grouping: Units of the messages from `first` on; its positions are relative to it.
         exchanges: Starts of the certain exchanges, ascending.
         turns: Starts of the certain turns, ascending.
+        ledger: Counts of its messages; `None` where nothing is counted.
     """
 
     __slots__ = (
         "_dialect",
         "_facts",
+        "_measure",
         "_messages",
         "end",
         "exchanges",
         "first",
         "grouping",
+        "ledger",
         "system",
         "turns",
     )
     exchanges: list[int]
     turns: list[int]
 
-    def __init__(self, messages: Sequence[Any], dialect: Dialect, *, look: int) -> None:
+    def __init__(
+        self,
+        messages: Sequence[Any],
+        dialect: Dialect,
+        *,
+        look: int,
+        measure: Measure | None = None,
+    ) -> None:
+        """Look at the newest messages.
+
+        Args:
+            messages: The caller's list.
+            dialect: Its wire format.
+            look: How many messages to describe at first, behind the system run.
+            measure: Counts them where an answer needs it; `None`: nothing is counted.
+        """
         self._messages = messages
         self._dialect = dialect
         self.end = len(messages)
         self.system = self._leading_system_run()
         self.first = self.end
         self._facts: list[Facts] = []
+        self._measure = measure
+        self.ledger = Ledger(measure, self.end) if measure else None
         self._look_back(look)
 
     @property
@@ -102,12 +124,29 @@ class Window:
 
     def _look_back(self, count: int) -> None:
         first = max(self.system, self.first - max(count, 1))
-        older = describe_all(self._dialect, self._messages[first : self.first])
-        self._facts = older + self._facts
+        self._facts = self._read(self._messages[first : self.first]) + self._facts
         self.first = first
         self.grouping = group(self._facts, complete=first == self.system)
         self.exchanges = [start + first for start in self.grouping.exchanges]
         self.turns = [start + first for start in self.grouping.turns]
+
+    def _read(self, older: Sequence[Any]) -> list[Facts]:
+        if self.ledger is None:
+            return describe_all(self._dialect, older)
+        if self._measure and self._measure.counts_messages:
+            self.ledger.prepend(whole_messages(older))
+            return describe_all(self._dialect, older)
+        facts, flat = survey(self._dialect, older)
+        self.ledger.prepend(flat)
+        return facts
+
+    def guess(self, tokens: int) -> int | None:
+        """Guess how many more messages hold so many tokens in all, from those counted so far."""
+        ledger = self.ledger
+        if ledger is None or not ledger.tokens_seen:
+            return None
+        needed = 1.15 * tokens * ledger.messages / ledger.tokens_seen
+        return int(needed) + SLACK - ledger.messages
 
     def _leading_system_run(self) -> int:
         describe, end, position = self._dialect.describe, self.end, 0
@@ -116,55 +155,50 @@ class Window:
         return position
 
 
-class Meter:
-    """Weighs stretches of a transcript in messages and tokens, asking for each message once."""
+class Tokens(Protocol):
+    """Counts stretches of a transcript: a `Ledger`, or `Cumulative` sums."""
 
-    __slots__ = ("_count", "_free", "_known", "_low", "_messages", "_replaced")
+    def tokens(self, start: int, end: int) -> int:
+        """Count the messages from `start` to `end`."""
+        ...
+
+
+class Meter:
+    """Weighs stretches of a transcript in messages and tokens, as the view holds them."""
+
+    __slots__ = ("_count", "_free", "_plain", "_replaced", "_tokens")
 
     def __init__(
         self,
-        messages: Sequence[Any],
+        tokens: Tokens | None,
         count: Count | None,
         *,
-        known: dict[int, int],
         free: frozenset[int] = frozenset(),
-        replaced: dict[int, tuple[Any, ...]] | None = None,
+        replaced: Mapping[int, tuple[Any, ...]] | None = None,
     ) -> None:
         """Make a meter.
 
         Args:
-            messages: The caller's list.
-            count: Counts tokens of messages; `None` when no token cap asks.
-            known: Counts by position, shared between meters over the same list.
+            tokens: Counts the caller's messages; `None` when no token cap asks.
+            count: Counts messages made by a repair; `None` when no token cap asks.
             free: Positions that count nothing: pinned units.
             replaced: What the view holds instead of the message at a position.
         """
-        self._messages = messages
+        self._tokens = tokens
         self._count = count
-        self._known = known
         self._free = free
         self._replaced = replaced or {}
-        self._low = min(known) if known else len(messages)
+        self._plain = not free and not replaced
 
     def weigh(self, start: int, end: int) -> tuple[int, int]:
-        """Weigh the messages from `start` to `end` as the view holds them."""
-        if not self._free and not self._replaced:
-            if not self._count:
-                return end - start, 0
-            if end <= self._low:  # nothing in this stretch was counted before
-                counts = self._count(self._messages[start:end])
-                self._known.update(zip(range(start, end), counts, strict=True))
-                self._low = start
-                return end - start, sum(counts)
-            return end - start, self._tokens(range(start, end))
-        positions = [p for p in range(start, end) if p not in self._free]
-        changed = [p for p in positions if p in self._replaced]
-        size = len(positions) + sum(len(self._replaced[p]) - 1 for p in changed)
-        if not self._count:
-            return size, 0
-        made = [message for p in changed for message in self._replaced[p]]
-        own = [p for p in positions if p not in self._replaced]
-        return size, self._tokens(own) + (sum(self._count(made)) if made else 0)
+        """Weigh the messages from `start` to `end`: messages and tokens."""
+        if self._plain:
+            return end - start, self._tokens.tokens(start, end) if self._tokens else 0
+        return self._weigh([p for p in range(start, end) if p not in self._free])
+
+    def size(self, start: int, end: int) -> int:
+        """Count the tokens of a stretch of the view, pinned units included."""
+        return self._weigh(range(start, end))[1]
 
     def holds(self, start: int, end: int) -> bool:
         """Tell whether the view holds anything between `start` and `end`."""
@@ -172,19 +206,22 @@ class Meter:
             return start < end
         return any(self._replaced.get(p) != () for p in range(start, end))
 
-    def guess(self, tokens: int) -> int | None:
-        """Guess how many more messages hold so many tokens in all, from those counted so far."""
-        if not self._known:
-            return None
-        size = len(self._known)
-        return int(1.15 * tokens * size / max(1, sum(self._known.values()))) + SLACK - size
+    def _weigh(self, positions: Sequence[int]) -> tuple[int, int]:
+        replaced = self._replaced
+        changed = [p for p in positions if p in replaced] if replaced else []
+        size = len(positions) + sum(len(replaced[p]) - 1 for p in changed)
+        if not self._tokens or not self._count:
+            return size, 0
+        made = [message for p in changed for message in replaced[p]]
+        own = self._own([p for p in positions if p not in replaced])
+        return size, own + (sum(self._count(made)) if made else 0)
 
-    def _tokens(self, positions: Sequence[int]) -> int:
-        known = self._known
-        missing = [p for p in positions if p not in known]
-        if missing and self._count:
-            self._low = min(self._low, missing[0])
-            known.update(
-                zip(missing, self._count([self._messages[p] for p in missing]), strict=True)
-            )
-        return sum([known[p] for p in positions])
+    def _own(self, positions: Sequence[int]) -> int:
+        """Count the caller's messages at these positions, run by run."""
+        assert self._tokens is not None
+        total, start = 0, 0
+        for index in range(1, len(positions) + 1):
+            if index == len(positions) or positions[index] != positions[index - 1] + 1:
+                total += self._tokens.tokens(positions[start], positions[index - 1] + 1)
+                start = index
+        return total

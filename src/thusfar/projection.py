@@ -9,14 +9,17 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any, Final, TypeVar
 
 import msgspec
 
 from thusfar._advance import current_step, select_stepped
+from thusfar._ledger import Cumulative
 from thusfar._options import RecentHistoryOptions
+from thusfar._plain import PlainWindow, choose_plain
 from thusfar._recent import Caps, Selection, select_recent
 from thusfar._window import (
     FIRST_LOOK,
@@ -179,18 +182,58 @@ def project_recent(messages: Any, options: RecentHistoryOptions, setting: Settin
 
     def run(dialect: Dialect) -> Projection:
         measure = setting.measure() if options.tokens is not None or setting.limited else None
+        plain = choose_plain(transcript, dialect, options, measure)
+        if plain:
+            return _project_plain(plain, transcript, options, setting, dialect, measure)
         choice = choose(transcript, dialect, options, measure)
         view = View(transcript, dialect, choice.repairs)
         receipt = recent_receipt(choice, view, options, dialect)
         made = view.messages(choice.ranges)
 
         def counted(measure: Measure) -> int:
-            fresh, known = view.uncounted(choice.ranges, choice.known)
-            return known + sum(measure.count(dialect, fresh))
+            if options.tokens is None:
+                return sum(measure.count(dialect, made))
+            system = choice.window.system
+            behind = without(choice.ranges, ((0, system),))
+            known = sum(choice.meter.size(low, high) for low, high in behind)
+            return known + sum(measure.count(dialect, transcript[:system]))
 
-        return finish(made, receipt, setting, counted)
+        return finish(made, receipt, setting, counted, measure)
 
     return in_dialect(transcript, setting, run)
+
+
+def _project_plain(
+    plain: PlainWindow,
+    transcript: Sequence[Any],
+    options: RecentHistoryOptions,
+    setting: Setting,
+    dialect: Dialect,
+    measure: Measure | None,
+) -> Projection:
+    """Write the view of whole plain turns, as `choose` would have chosen it."""
+    system, start, end = plain.system, plain.start, len(transcript)
+    made = [*transcript[:system], *transcript[start:]]
+    omitted = system < start
+    selection = Selection(start, used=plain.caps.used, units=plain.units)
+    receipt = HistoryReceipt(
+        policy="recent",
+        options=options.to_json(),
+        dialect=dialect.name,
+        messages=end,
+        system=system,
+        kept=as_ranges([(0, system), (start, end)]),
+        omitted=((system, start),) if omitted else (),
+        units=UnitCounts(cut="turn", kept=plain.units, exchanges=plain.exchanges),
+        warnings=window_warnings(selection, options, omitted=omitted, pending=0),
+    )
+
+    def counted(measure: Measure) -> int:
+        if options.tokens is None:
+            return sum(measure.count(dialect, made))
+        return plain.caps.used_tokens + sum(measure.count(dialect, transcript[:system]))
+
+    return finish(made, receipt, setting, counted, measure)
 
 
 def sequence_of(messages: Any) -> Sequence[Any]:
@@ -215,7 +258,7 @@ class Choice(msgspec.Struct):
     selection: Selection
     repairs: Repairs
     pinned: tuple[Range, ...]
-    known: dict[int, int]
+    meter: Meter
 
     @property
     def ranges(self) -> tuple[Range, ...]:
@@ -249,40 +292,32 @@ def choose(
     """
     end = len(messages)
     look = end if whole or options.pinned else first_look(options)
-    window = Window(messages, dialect, look=look)
+    capped = measure if options.tokens is not None else None
+    stepped = capped if options.advance else None  # counts the whole list, so no ledger is kept
+    window = Window(messages, dialect, look=look, measure=None if stepped else capped)
     pinned = pinned_units(window, messages, options)
     free = frozenset(p for low, high in pinned for p in range(low, high))
-    known: dict[int, int] = {}
-
-    def count(some: Sequence[Any]) -> list[int]:
-        assert measure is not None
-        return measure.count(dialect, some)
-
-    capped = options.tokens is not None
-    if options.advance and capped:
-        known.update(zip(range(window.system, end), count(messages[window.system :]), strict=True))
-    counts = [known[p] for p in range(window.system, end)] if known else []
+    sums = Cumulative(stepped, dialect, messages, window.system) if stepped else None
     while True:
         repairs = plan_repairs(
             window.grouping, messages, dialect, options.repair, first=window.first
         )
         meter = Meter(
-            messages,
-            count if capped else None,
-            known=known,
+            sums or window.ledger,
+            partial(capped.count, dialect) if capped else None,
             free=free,
             replaced=repairs.replaced,
         )
         try:
             if options.advance:
-                step = current_step(window.system, end, options, counts)
+                step = current_step(window.system, end, options, sums.before if sums else ())
                 selection = select_stepped(window, meter, options, step)
             else:
                 selection = select_recent(window, meter, options)
             break
         except NeedOlder:
-            window.extend(meter.guess(options.tokens) if options.tokens else None)
-    choice = Choice(window, selection, repairs, pinned, known)
+            window.extend(window.guess(options.tokens) if options.tokens else None)
+    choice = Choice(window, selection, repairs, pinned, meter)
     if options.repair == "strict":
         refuse_defects(window, ((0, end),) if whole else choice.ranges)
     return choice
@@ -372,20 +407,6 @@ class View:
                 view += self._messages[start:end]
         return view
 
-    def uncounted(self, ranges: Sequence[Range], known: Mapping[int, int]) -> tuple[list[Any], int]:
-        """The messages that were not counted yet, and the sum of the counts that are known."""
-        fresh: list[Any] = []
-        total = 0
-        for start, end in ranges:
-            for position in range(start, end):
-                if position in self.repairs.replaced:
-                    fresh += self.repairs.replaced[position]
-                elif position in known:
-                    total += known[position]
-                else:
-                    fresh.append(self._messages[position])
-        return fresh, total
-
     def absent(self, ranges: Sequence[Range]) -> tuple[Range, ...]:
         """Positions whose own message is not in the view because of a repair."""
         made, replaced = self.repairs.made, self.repairs.replaced
@@ -434,7 +455,12 @@ def recent_receipt(
         units=unit_counts(choice),
         added=view.added(ranges),
         repairs=view.notes(ranges),
-        warnings=window_warnings(choice, options, omitted=bool(omitted)),
+        warnings=window_warnings(
+            selection,
+            options,
+            omitted=bool(omitted),
+            pending=len(window.grouping.pending),
+        ),
     )
 
 
@@ -446,10 +472,16 @@ def unit_counts(choice: Choice) -> UnitCounts:
 
 
 def window_warnings(
-    choice: Choice, options: RecentHistoryOptions, *, omitted: bool
+    chosen: Selection, options: RecentHistoryOptions, *, omitted: bool, pending: int
 ) -> tuple[ReceiptWarning, ...]:
-    """List what a reader of the receipt should know about the window."""
-    chosen = choice.selection
+    """List what a reader of the receipt should know about the window.
+
+    Args:
+        chosen: The window.
+        options: The policy.
+        omitted: Whether the view leaves anything out.
+        pending: How many calls wait at the end of the transcript.
+    """
     caps = Caps(options.messages, options.tokens, *chosen.used)
     facts: dict[str, int | float | str] = {"messages": chosen.used[0]}
     if options.tokens is not None:
@@ -462,9 +494,8 @@ def window_warnings(
     if chosen.opener_outside:
         size = chosen.opener[1] - chosen.opener[0]
         warnings.append(ReceiptWarning(code="HISTORY_OPENER_OUTSIDE_CAP", facts={"messages": size}))
-    pending = choice.window.grouping.pending
     if pending:
-        warnings.append(ReceiptWarning(code="HISTORY_OPEN_CALLS", facts={"calls": len(pending)}))
+        warnings.append(ReceiptWarning(code="HISTORY_OPEN_CALLS", facts={"calls": pending}))
     return tuple(warnings)
 
 
@@ -473,6 +504,7 @@ def finish(
     receipt: HistoryReceipt,
     setting: Setting,
     counted: Callable[[Measure], int],
+    measure: Measure | None = None,
 ) -> Projection:
     """Count the view where something asks for it, and hold it to the limit.
 
@@ -481,21 +513,22 @@ def finish(
         receipt: What is known of it so far.
         setting: What it is made for.
         counted: Counts the messages of the view.
+        measure: The setting's measure, where it was made before.
 
     Raises:
         RequestTooLargeError: `REQUEST_TOO_LARGE`, when the whole request exceeds the limit.
     """
 
     def size() -> TokenCount:
-        measure = setting.measure()
-        total = counted(measure) + setting.fixed_tokens(measure)
-        return TokenCount(tokens=total, tokenizer=measure.tokenizer, confidence=measure.confidence)
+        used = measure or setting.measure()
+        total = counted(used) + setting.fixed_tokens(used)
+        return TokenCount(tokens=total, tokenizer=used.tokenizer, confidence=used.confidence)
 
     if not setting.limited:
         if receipt.options.get("tokens") is not None:
             receipt = msgspec.structs.replace(receipt, tokens=size())
         return Projection(messages=view, receipt=receipt, _size=size)
-    bounds = setting.limits(setting.measure())
+    bounds = setting.limits(measure or setting.measure())
     tokens = size()
     receipt = msgspec.structs.replace(
         receipt,

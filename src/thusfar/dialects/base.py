@@ -17,7 +17,7 @@ from thusfar.messages import Message
 
 
 class DialectMismatch(Exception):  # noqa: N818 - a signal between dialects, not an error of ours
-    """Raised by a dialect for a message that is not of its wire format; never leaves the library."""
+    """Raised by a dialect for a message of another wire format; never leaves the library."""
 
 
 class Dialect(Protocol):
@@ -76,14 +76,43 @@ class Flat(NamedTuple):
     media: dict[int, Content]
 
 
+class PlainTurn(NamedTuple):
+    """A whole turn without anything unusual in it, which grouping would find to be one unit.
+
+    A dialect may have `plain_turn(messages, end, floor)`, which answers with one or with `None`;
+    what it answers must be what grouping finds. It makes the common case fast.
+
+    Attributes:
+        start: Where the turn starts.
+        exchanges: How many exchanges it has.
+        texts: What is counted of it, in order.
+    """
+
+    start: int
+    exchanges: int
+    texts: list[str]
+
+
 def describe_all(dialect: Dialect, messages: Sequence[Any]) -> list[Facts]:
     """Describe messages in order, by the dialect's own loop where it has one.
 
-    A dialect may have `describe_all(messages)` and `flatten(messages)` beside the methods of the
-    port; they must answer as `describe` and `content` do.
+    A dialect may have `describe_all(messages)`, `flatten(messages)` and `survey(messages)` beside
+    the methods of the port; they must answer as `describe` and `content` do.
     """
     bulk: Callable[[Sequence[Any]], list[Facts]] | None = getattr(dialect, "describe_all", None)
     return bulk(messages) if bulk else list(map(dialect.describe, messages))
+
+
+def survey(dialect: Dialect, messages: Sequence[Any]) -> tuple[list[Facts], Flat]:
+    """Describe messages and list what is counted of them, in the dialect's own loop if it has one.
+
+    Both answer as `describe_all` and `flatten` do.
+    """
+    bulk: Callable[[Sequence[Any]], tuple[list[Facts], Flat]] | None
+    bulk = getattr(dialect, "survey", None)
+    if bulk:
+        return bulk(messages)
+    return describe_all(dialect, messages), flatten(dialect, messages)
 
 
 def flatten(dialect: Dialect, messages: Sequence[Any]) -> Flat:

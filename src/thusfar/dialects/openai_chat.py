@@ -13,8 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from thusfar.dialects.base import DialectMismatch, Flat
-from thusfar.dialects.openai_chat_bulk import describe_all, flatten, read_usual_calls
+from thusfar.dialects.base import DialectMismatch, Flat, PlainTurn
+from thusfar.dialects.openai_chat_bulk import (
+    describe_all,
+    flatten,
+    plain_turn,
+    read_usual_calls,
+    survey,
+)
 from thusfar.dialects.openai_chat_calls import read_calls
 from thusfar.dialects.openai_chat_messages import (
     SPOKEN,
@@ -115,6 +121,18 @@ class OpenAIChat:
         """
         return flatten(messages, self.content)
 
+    def survey(self, messages: Sequence[Any]) -> tuple[list[Facts], Flat]:
+        """Describe many messages and list their texts in one loop; see `base.survey`.
+
+        Raises:
+            DialectMismatch: As `describe` does.
+        """
+        return survey(messages, self.describe, self.content)
+
+    def plain_turn(self, messages: Sequence[Any], end: int, floor: int) -> PlainTurn | None:
+        """Read the turn that ends at `end` where it is plain; see `base.PlainTurn`."""
+        return plain_turn(messages, end, floor)
+
     def lift(self, message: Any) -> Message:
         """Convert one message to canonical form; see `Dialect.lift`.
 
@@ -194,6 +212,19 @@ def _usual_links(seen: Mapping[str, Any], content: Any) -> tuple[Link, ...]:
     if "content" not in seen:
         return ()
     return tuple([Link(call_id, name) for call_id, name, _ in read_usual_calls(seen["tool_calls"])])
+
+
+def _texts(parts: list[Any]) -> tuple[str, ...] | None:
+    """Read content of nothing but text parts; `None` for any other."""
+    found: list[str] = []
+    for part in parts:
+        if type(part) is not dict or part.get("type") != "text":
+            return None
+        text = part.get("text")
+        if type(text) is not str:
+            return None
+        found.append(text)
+    return tuple(found)
 
 
 def _content_of_calls(seen: Mapping[str, Any], text: str | None) -> Content:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from thusfar.dialects.base import Flat
+from thusfar.dialects.base import Flat, PlainTurn
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Content, Facts, Link
 
 _SPOKEN: Final = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM, "developer": SYSTEM}
@@ -41,27 +41,60 @@ def describe_all(messages: Sequence[Any], one: Callable[[Any], Facts]) -> list[F
     return made
 
 
-def flatten(messages: Sequence[Any], one: Callable[[Any], Content]) -> Flat:
-    """List the texts of messages; `one` reads those that need a closer look."""
+def survey(
+    messages: Sequence[Any],
+    one: Callable[[Any], Facts],
+    read_content: Callable[[Any], Content],
+) -> tuple[list[Facts], Flat]:
+    """Describe messages and list their texts, both in one loop."""
+    facts: list[Facts] = []
     texts: list[str] = []
     sizes: list[int] = []
     media: dict[int, Content] = {}
+    add, add_text, add_size = facts.append, texts.append, sizes.append
     for message in messages:
         if type(message) is dict:
             content, role, size = message.get("content"), message.get("role"), len(message)
-            if type(content) is str and content and type(role) is str:
-                if (size == 2 and role in _SPOKEN) or (
-                    size == 3 and role == "tool" and type(message.get("tool_call_id")) is str
-                ):
-                    texts.append(content)
-                    sizes.append(1)
+            if size == 2 and type(content) is str and content and type(role) is str:
+                if role in _SPOKEN:
+                    add(_SPOKEN[role])
+                    add_text(content)
+                    add_size(1)
                     continue
-        read = one(message)
+            elif size == 3:
+                if role == "tool" and type(content) is str and content:
+                    call_id = message.get("tool_call_id")
+                    if type(call_id) is str:
+                        add(Facts("tool", (), (Link(call_id),)))
+                        add_text(content)
+                        add_size(1)
+                        continue
+                elif role == "assistant" and (content is None or type(content) is str):
+                    calls = read_usual_calls(message.get("tool_calls"))
+                    if calls:
+                        add(Facts("assistant", tuple([Link(i, name) for i, name, _ in calls])))
+                        if content:
+                            add_text(content)
+                        for _, name, arguments in calls:
+                            texts += (name, arguments)
+                        add_size(2 * len(calls) + (1 if content else 0))
+                        continue
+        add(one(message))
+        read = read_content(message)
         if read.media:
             media[len(sizes)] = read
         texts += read.texts
-        sizes.append(len(read.texts))
-    return Flat(texts, sizes, media)
+        add_size(len(read.texts))
+    return facts, Flat(texts, sizes, media)
+
+
+def flatten(messages: Sequence[Any], one: Callable[[Any], Content]) -> Flat:
+    """List the texts of messages; `one` reads those that need a closer look."""
+    return survey(messages, _nothing, one)[1]
+
+
+def _nothing(_: Any) -> Facts:
+    return USER
 
 
 def read_usual_calls(calls: Any) -> list[tuple[str, str, str]]:
@@ -80,3 +113,76 @@ def read_usual_calls(calls: Any) -> list[tuple[str, str, str]]:
             return []
         read.append((call_id, name, arguments))
     return read
+
+
+def plain_turn(messages: Sequence[Any], end: int, floor: int) -> PlainTurn | None:
+    """Read the turn that ends at `end`, if it is as plain as most are.
+
+    Plain is a turn of the commonest forms alone, in which all results of a message's calls stand
+    directly behind it.
+
+    Args:
+        messages: The caller's list.
+        end: Where the turn ends; a turn or the end of the transcript follows.
+        floor: Where the conversation starts, behind the leading system run.
+    """
+    start = _turn_start(messages, end, floor)
+    if start is None:
+        return None
+    texts: list[str] = []
+    waiting: set[str] = set()
+    exchanges = 0
+    for message in messages[start:end]:
+        content, role, size = message.get("content"), message["role"], len(message)
+        spoken = type(content) is str and content != ""
+        if role == "tool":
+            call_id = message.get("tool_call_id")
+            if size != 3 or not spoken or type(call_id) is not str or call_id not in waiting:
+                return None
+            waiting.remove(call_id)
+            texts.append(content)
+            continue
+        exchanges += 1
+        if waiting:
+            return None
+        if size == 2 and spoken:
+            texts.append(content)
+        elif size == 3 and role == "assistant" and (spoken or content is None):
+            calls = read_usual_calls(message.get("tool_calls"))
+            waiting = {call_id for call_id, _, _ in calls}
+            if not calls or len(waiting) != len(calls):
+                return None
+            if spoken:
+                texts.append(content)
+            for _, name, arguments in calls:
+                texts += (name, arguments)
+        else:
+            return None
+    return None if waiting else PlainTurn(start, exchanges, texts)
+
+
+def _turn_start(messages: Sequence[Any], end: int, floor: int) -> int | None:
+    """Find the user input after an answer that opened this turn; `None` where it takes more."""
+    later = None  # role of the message behind
+    for position in range(end - 1, floor - 1, -1):
+        message = messages[position]
+        role = message.get("role") if type(message) is dict else None
+        if later == "user" and role == "assistant":
+            return position + 1
+        if later == "user" and role == "tool":
+            return position + 1 if _answers(messages, position, floor) else None
+        if role not in ("user", "assistant", "tool"):
+            return None
+        later = role
+    return floor
+
+
+def _answers(messages: Sequence[Any], position: int, floor: int) -> bool:
+    """Tell whether results up to here stand behind an assistant message."""
+    while position >= floor:
+        message = messages[position]
+        role = message.get("role") if type(message) is dict else None
+        if role != "tool":
+            return bool(role == "assistant")
+        position -= 1
+    return False

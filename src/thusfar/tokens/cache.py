@@ -10,6 +10,7 @@ from thusfar.tokens.counters import Counter
 
 CACHE_ENTRIES: Final = 200_000  # about 30 MB at most
 
+
 class CountCache:
     """Counts of texts, recognised by their hash.
 

@@ -44,6 +44,8 @@ class Measure:
         base: Tokens of every request beside its messages and tools. Unit: tokens.
         counter: Name of what counts texts.
         scaled_to: The tokenizer its counts are scaled to; `None`: they are raw.
+        framing: Tokens around each message. Unit: tokens.
+        counts_messages: Whether the caller counts whole messages instead of texts.
     """
 
     __slots__ = (
@@ -54,6 +56,8 @@ class Measure:
         "base",
         "confidence",
         "counter",
+        "counts_messages",
+        "framing",
         "scaled_to",
         "tokenizer",
     )
@@ -72,6 +76,8 @@ class Measure:
         self._messages: Final = messages
         self._percent: Final = RATIOS[scaled_to].mean if scaled_to else 100
         self.base: Final = framing.base
+        self.framing: Final = framing.per_message
+        self.counts_messages: Final = messages is not None
         self.confidence: Final = confidence
         self.counter: Final = name_of(messages) if messages else texts.name
         self.scaled_to: Final = scaled_to
@@ -86,8 +92,8 @@ class Measure:
             messages: The caller's own messages; they are read and not kept.
 
         Returns:
-            One count a message, in order. At least 1, unless the caller counts whole messages
-            and says 0. Unit: tokens.
+            One count a message, in order; 0 only where a counter without framing says so.
+            Unit: tokens.
 
         Raises:
             OptionsError: `INVALID_OPTIONS`, when a counter of the caller does not answer with
@@ -110,18 +116,33 @@ class Measure:
     def _counts(
         self, texts: list[str], sizes: list[int], media: Mapping[int, Content]
     ) -> list[int]:
-        counted = self._texts.count_many(texts)
-        percent, framing = self._percent, self._framing.per_message
+        counted = self._scaled(texts)
         if len(texts) != len(sizes) or 0 in sizes:
             each, counted, start = counted, [], 0
             for size in sizes:
                 counted.append(each[start] if size == 1 else sum(each[start : start + size]))
                 start += size
-        if percent != 100:
-            counted = [-(-tokens * percent // 100) for tokens in counted]
         for index, item in media.items():
-            counted[index] += sum(MEDIA_TOKENS[kind] for kind in item.media)
-        return [tokens + framing or 1 for tokens in counted]
+            counted[index] += self.media(item)
+        framing = self.framing
+        return [tokens + framing for tokens in counted] if framing else counted
+
+    def count_flat(self, items: list[Any]) -> list[int]:
+        """Count texts, or whole messages where the caller counts those; without framing."""
+        if self._messages is None:
+            return self._scaled(items)
+        return checked(self._messages.count_messages(items), len(items), self.counter)
+
+    def media(self, content: Content) -> int:
+        """Estimate the media of one message. Unit: tokens."""
+        return sum(MEDIA_TOKENS[kind] for kind in content.media)
+
+    def _scaled(self, texts: list[str]) -> list[int]:
+        counted = self._texts.count_many(texts)
+        percent = self._percent
+        if percent == 100:
+            return counted
+        return [-(-tokens * percent // 100) for tokens in counted]
 
     def text(self, text: str) -> int:
         """Count one text without framing; 0 only for the empty text. Unit: tokens."""
