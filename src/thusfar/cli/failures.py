@@ -16,7 +16,6 @@ _ON_THE_COMMAND_LINE: Final = {
     "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
     "or raise --max.",
     "INVALID_COMPOSITION": "Pass --repair drop or --repair close; thusfar lint shows every defect.",
-    "INVALID_TRANSCRIPT": "Pass --dialect when the format is known; thusfar dialects lists them.",
     "MISSING_EXTRA": "Run thusfar doctor, which shows the extras and how to install them.",
 }
 """What an error's fix means here: fixes name arguments of the library."""

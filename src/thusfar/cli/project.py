@@ -80,7 +80,7 @@ def project_source(options: ViewOptions, source: Source, setting: Setting) -> Pr
 def projection_json(projection: Projection, source: Source) -> dict[str, Any]:
     """Write a projection as the JSON that the help of `project` describes."""
     loaded = source.loaded
-    messages = [to_json(message) for message in projection.messages]
+    messages = [m if isinstance(m, dict) else to_json(m) for m in projection.messages]
     made = {
         "dialect": loaded.dialect,
         "messages": messages,

@@ -71,7 +71,7 @@ def _first_not_user(wire: Wire) -> Iterator[int]:
 
 def _system_not_before_answer(wire: Wire) -> Iterator[int]:
     for position, message in enumerate(wire.messages):
-        after = wire.messages[position + 1 :][:1]
+        after = wire.messages[position + 1 : position + 2]
         misplaced = position == 0 or (after and role_at(after[0]) != "assistant")
         if role_at(message) == "system" and misplaced:
             yield position

@@ -28,18 +28,23 @@ def _objects(value: Any) -> list[Mapping[str, Any]]:
     return [plain(entry) or {} for entry in entries]
 
 
-def _ids(row: Mapping[str, Any]) -> list[Any]:
+def _ids(row: Mapping[str, Any]) -> list[str]:
+    """List the ids of the calls of a message, each as text, so that any value can be looked up."""
     if row.get("role") != "assistant":
         return []
-    return [call.get("id") for call in _objects(row.get("tool_calls"))]
+    return [_key(call.get("id")) for call in _objects(row.get("tool_calls"))]
 
 
-def _answers_behind(rows: Sequence[Mapping[str, Any]], start: int) -> list[Any]:
-    """List the call ids that the tool messages directly behind a message answer."""
-    answered: list[Any] = []
+def _key(value: Any) -> str:
+    return value if isinstance(value, str) else repr(value)
+
+
+def _answers_behind(rows: Sequence[Mapping[str, Any]], start: int) -> set[str]:
+    """Collect the call ids that the tool messages directly behind a message answer."""
+    answered: set[str] = set()
     position = start + 1
     while position < len(rows) and rows[position].get("role") == "tool":
-        answered.append(rows[position].get("tool_call_id"))
+        answered.add(_key(rows[position].get("tool_call_id")))
         position += 1
     return answered
 
@@ -52,17 +57,17 @@ def _unanswered(wire: Wire) -> Iterator[int]:
     rows = _rows(wire)
     for i, row in enumerate(rows):
         ids = _ids(row)
-        answered = _answers_behind(rows, i) if ids else []
+        answered = _answers_behind(rows, i) if ids else set()
         if any(call_id not in answered for call_id in ids):
             yield i
 
 
 def _orphan(wire: Wire) -> Iterator[int]:
-    open_ids: list[Any] = []
+    open_ids: set[str] = set()
     for i, row in enumerate(_rows(wire)):
         if row.get("role") != "tool":
-            open_ids = _ids(row)
-        elif row.get("tool_call_id") not in open_ids:
+            open_ids = set(_ids(row))
+        elif _key(row.get("tool_call_id")) not in open_ids:
             yield i
 
 
