@@ -7,7 +7,6 @@ import inspect
 from importlib import import_module
 
 import thusfar
-import thusfar.errors
 from contract.api import CONTRACT, PUBLIC, as_text, describe_api
 from thusfar.codes import CODES
 
@@ -34,18 +33,6 @@ def test_every_public_name_has_a_docstring():
             value = getattr(import_module(module), name)
             if inspect.isclass(value) or inspect.isfunction(value):
                 assert inspect.getdoc(value), f"{module}.{name}"
-
-
-def test_every_error_class_has_its_own_code_in_the_table():
-    classes = [
-        value
-        for value in vars(thusfar.errors).values()
-        if inspect.isclass(value) and issubclass(value, thusfar.HistoryError)
-    ]
-    codes = [value.code for value in classes]
-
-    assert len(codes) == len(set(codes)), "two classes share a code"
-    assert {code for code in codes if CODES.get(code, ("",))[0] != "error"} == set()
 
 
 def test_every_code_says_in_one_sentence_what_happened():
