@@ -25,7 +25,9 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "projection",
         (
+            "_ledger",
             "_window",
+            "_plain",
             "_recent",
             "_advance",
             "_digest",
