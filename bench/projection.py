@@ -1,7 +1,8 @@
 """Measure `history.recent` against a naive slice and langchain-core, in one process and one run.
 
 All candidates get the same messages. Each round times every candidate a few times, in turn, so
-that what else the machine does falls on all of them; medians of processor time are compared.
+that what else the machine does falls on all of them; processor time is compared within a round,
+and the median of the rounds is shown.
 Counters are the same on both sides of a ratio: o200k_base, characters / 4, or counts that are
 warm. The naive slice counts message by message, newest first, as one writes it.
 
@@ -13,7 +14,6 @@ from __future__ import annotations
 import argparse
 import gc
 import json
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,12 +28,14 @@ from thusfar import history
 MESSAGES, TOKENS = 40, 8_000
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZES = (100, 1_000, 10_000, 100_000)  # a million messages of the peer take 3 GB and 10 s
+PEER = "langchain-core"
 PEER_ROUNDS = 1
 BURST = 5  # runs in a row of one candidate in a round, so that caches are its own
-FLAT = 1.5  # slowest over fastest from 1,000 messages on; caches and noise are in it
+FLAT = 1.5  # times what it takes at 1,000 messages; caches and noise are in it
 
 Work = Callable[[], Any]
 Prepare = Callable[[], Work]
+Name = Any  # a candidate's name, with the size of its list where sizes run in one race
 
 
 @dataclass(frozen=True)
@@ -122,13 +124,22 @@ def warm(tail: Sequence[dict[str, Any]]) -> Callable[[dict[str, Any]], int]:
     return lambda message: sum([known[text] for text in texts_of(message)])
 
 
-def race(candidates: dict[str, Prepare], rounds: int) -> dict[str, float]:
-    """Time each candidate in every round, in turn; return medians. Unit: microseconds."""
-    spent: dict[str, list[float]] = {name: [] for name in candidates}
+def race(candidates: dict[Name, Prepare], rounds: int) -> dict[Name, list[float]]:
+    """Time each candidate in every round, in turn. Unit: microseconds.
+
+    Returns:
+        One time a round for each: the median of a few runs in a row.
+    """
+    spent: dict[Name, list[float]] = {name: [] for name in candidates}
     for _ in range(rounds):
         for name, prepare in candidates.items():
-            spent[name].append(median(_timed(prepare()) for _ in range(BURST)))
-    return {name: median(times) / 1000 for name, times in spent.items()}
+            spent[name].append(median(_timed(prepare()) for _ in range(BURST)) / 1000)
+    return spent
+
+
+def times(these: Sequence[float], those: Sequence[float]) -> float:
+    """Compare two candidates round by round: the machine's speed is the same in one round."""
+    return median(a / b for a, b in zip(these, those, strict=True))
 
 
 def _timed(work: Work) -> int:
@@ -178,16 +189,17 @@ def candidates(messages: list[Any], caps: dict[str, int]) -> dict[str, Prepare]:
     return made
 
 
-def peers(messages: list[Any], rounds: int) -> dict[str, float] | str:
-    """Time langchain-core's `trim_messages` on messages converted before; or say why not.
+def peers(messages: list[Any], rounds: int) -> dict[str, list[float]]:
+    """Time langchain-core's `trim_messages` on messages converted before, and ours beside it.
 
-    By tokens with its own characters / 4, and with one that leaves tool calls uncounted.
+    By tokens with its own characters / 4, and with one that leaves tool calls uncounted. Nothing
+    is timed where it is not installed.
     """
     try:
         from langchain_core.messages import convert_to_messages, trim_messages
         from langchain_core.messages.utils import count_tokens_approximately
     except ImportError:
-        return "langchain-core is not installed"
+        return {}
 
     def content_only(some: Sequence[Any]) -> int:
         return sum(len(message.content) // 4 for message in some)
@@ -200,10 +212,16 @@ def peers(messages: list[Any], rounds: int) -> dict[str, float] | str:
     converted = convert_to_messages(messages)
     gc.collect()
     gc.freeze()
+    own = {
+        kind: candidates(messages, POLICIES[policy])["ours chars/4"]
+        for kind, policy in (("messages", "recent(40)"), ("tokens", "recent(tokens=8000)"))
+    }
     found = race(
         {
             "messages": trim(MESSAGES, len),
+            "ours messages": own["messages"],
             "tokens": trim(TOKENS, count_tokens_approximately),
+            "ours tokens": own["tokens"],
             "content": trim(TOKENS, content_only),
         },
         PEER_ROUNDS if len(messages) > 20_000 else rounds,
@@ -212,7 +230,7 @@ def peers(messages: list[Any], rounds: int) -> dict[str, float] | str:
     return found
 
 
-Table = dict[str, dict[int, dict[str, float]]]
+Table = dict[str, dict[Name, list[float]]]
 
 
 def measure(sizes: Sequence[int], rounds: int) -> Table:
@@ -222,63 +240,64 @@ def measure(sizes: Sequence[int], rounds: int) -> Table:
     gc.collect()
     gc.freeze()
     table: Table = {}
-    for name, caps in POLICIES.items():
-        table[name] = {size: race(candidates(lists[size], caps), rounds) for size in sizes}
+    for policy, caps in POLICIES.items():
+        field = {
+            (size, name): prepare
+            for size in sizes
+            for name, prepare in candidates(lists[size], caps).items()
+        }
+        table[policy] = race(field, rounds)
     gc.unfreeze()
-    table["langchain-core"] = {}
+    table[PEER] = {}
     for size in sizes:
         if size in PEER_SIZES:
-            found = peers(lists[size], rounds)
-            if isinstance(found, str):
-                print(f"langchain-core: {found}", file=sys.stderr)
-                break
-            table["langchain-core"][size] = found
+            table[PEER] |= {
+                (size, name): spent for name, spent in peers(lists[size], rounds).items()
+            }
     return table
 
 
 def targets(table: Table) -> list[Target]:
     """Hold the table to the promises."""
     made: list[Target] = []
-    for name in POLICIES:
-        rows = table[name]
-        from_thousand = [rows[size] for size in rows if size >= 1_000]
+    for policy in POLICIES:
+        rows = table[policy]
+        sizes = sorted({size for size, _ in rows})
         for count in COUNTS:
-            worst = max(row[f"ours {count}"] / row[f"naive {count}"] for row in rows.values())
-            limit = MOST_TIMES_NAIVE[count]
-            made.append(Target(f"{name}, {count}: times a naive slice", limit, worst))
-        if len(from_thousand) > 1:
-            spread = max(
-                max(row[f"ours {count}"] for row in from_thousand)
-                / min(row[f"ours {count}"] for row in from_thousand)
+            worst = max(times(rows[n, f"ours {count}"], rows[n, f"naive {count}"]) for n in sizes)
+            promise = f"{policy}, {count}: times a naive slice"
+            made.append(Target(promise, MOST_TIMES_NAIVE[count], worst))
+        if 1_000 in sizes:
+            grown = max(
+                times(rows[size, f"ours {count}"], rows[1_000, f"ours {count}"])
+                for size in sizes
+                if size >= 1_000
                 for count in COUNTS
             )
-            made.append(Target(f"{name}: flat from 1,000 messages", FLAT, spread))
-    at = 100_000
-    peer = table["langchain-core"].get(at)
-    for kind, policy, count, limit in (
-        ("tokens", "recent(tokens=8000)", "chars/4", 1_000),
-        ("messages", "recent(40)", "chars/4", 200),
-    ):
-        times = peer[kind] / table[policy][at][f"ours {count}"] if peer else None
+            made.append(Target(f"{policy}: times that at 1,000 messages", FLAT, grown))
+    at, peer = 100_000, table[PEER]
+    for kind, limit in (("tokens", 1_000), ("messages", 200)):
+        faster = times(peer[at, kind], peer[at, f"ours {kind}"]) if (at, kind) in peer else None
         promise = f"times faster than trim_messages by {kind} at {at:,}"
-        made.append(Target(promise, limit, times, at_least=True))
+        made.append(Target(promise, limit, faster, at_least=True))
     return made
 
 
 def show(table: Table, found: Sequence[Target]) -> None:
     """Print the table and the promises."""
-    for name in POLICIES:
-        print(f"\n{name:<24}" + "".join(f"{count:>27}" for count in COUNTS) + "     bare slice")
+    for policy in POLICIES:
+        rows = table[policy]
+        print(f"\n{policy:<24}" + "".join(f"{count:>27}" for count in COUNTS) + "     bare slice")
         print(f"{'messages':<24}" + f"{'ours us':>11}{'naive us':>10}{'ratio':>6}" * 3)
-        for size, row in table[name].items():
-            cells = [
-                f"{row[f'ours {c}']:>11.1f}{row[f'naive {c}']:>10.1f}"
-                f"{row[f'ours {c}'] / row[f'naive {c}']:>6.2f}"
-                for c in COUNTS
-            ]
-            bare = f"{row['slice']:>15.1f}" if "slice" in row else ""
-            print(f"{size:<24,}{''.join(cells)}{bare}")
-    show_peers(table)
+        for size in sorted({size for size, _ in rows}):
+            cells = []
+            for count in COUNTS:
+                own, other = rows[size, f"ours {count}"], rows[size, f"naive {count}"]
+                cells.append(f"{median(own):>11.1f}{median(other):>10.1f}{times(own, other):>6.2f}")
+            bare = rows.get((size, "slice"))
+            cells.append(f"{median(bare):>15.1f}" if bare else "")
+            print(f"{size:<24,}{''.join(cells)}")
+    show_peers(table[PEER])
     print()
     for target in found:
         verdict = {True: "met", False: "NOT met", None: "not measured"}[target.met]
@@ -287,16 +306,16 @@ def show(table: Table, found: Sequence[Target]) -> None:
         print(f"{target.promise:<60}{sign}{target.limit:>8,}{measured:>12}  {verdict}")
 
 
-def show_peers(table: Table) -> None:
+def show_peers(rows: dict[Name, list[float]]) -> None:
     """Print how often ours fits into one run of the peer's, both with characters / 4."""
-    policies = {"messages": "recent(40)"} | dict.fromkeys(
-        ("tokens", "content"), "recent(tokens=8000)"
-    )
-    head = "".join(f"{f'by {kind} us':>18}{'ours':>7}" for kind in policies)
-    print(f"\n{'langchain-core':<24}{head}")
-    for size, row in table["langchain-core"].items():
-        times = {k: row[k] / table[name][size]["ours chars/4"] for k, name in policies.items()}
-        cells = [f"{row[kind]:>18,.0f}{times[kind]:>6,.0f}x" for kind in policies]
+    kinds = {"messages": "ours messages", "tokens": "ours tokens", "content": "ours tokens"}
+    head = "".join(f"{f'by {kind} us':>18}{'ours':>7}" for kind in kinds)
+    print(f"\n{PEER:<24}{head if rows else '  is not installed'}")
+    for size in sorted({size for size, _ in rows}):
+        cells = [
+            f"{median(rows[size, kind]):>18,.0f}{times(rows[size, kind], rows[size, own]):>6,.0f}x"
+            for kind, own in kinds.items()
+        ]
         print(f"{size:<24,}{''.join(cells)}")
 
 
@@ -314,7 +333,11 @@ def main() -> None:
             {"promise": t.promise, "limit": t.limit, "measured": t.measured, "met": t.met}
             for t in found
         ]
-        print(json.dumps({"microseconds": table, "targets": made}))
+        medians = {
+            policy: {"/".join(map(str, name)): median(spent) for name, spent in rows.items()}
+            for policy, rows in table.items()
+        }
+        print(json.dumps({"microseconds": medians, "targets": made}))
     else:
         show(table, found)
     raise SystemExit(any(target.met is False for target in found))
