@@ -14,16 +14,16 @@ DOCS = ROOT / "docs"
 @cache
 def files() -> tuple[Path, ...]:
     """List every file that is or would be committed; without git, every file of the sources."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
-        cwd=ROOT,
-        capture_output=True,
-        check=False,
-        text=True,
-    )
-    if listed.returncode == 0:
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"],
+            cwd=ROOT,
+            capture_output=True,
+            check=True,
+            text=True,
+        )
         paths = [ROOT / name for name in listed.stdout.split("\0") if name]
-    else:
+    except (OSError, subprocess.CalledProcessError):
         kept = [ROOT / name for name in ("src", "tests", "docs", "bench", "tools", ".ci")]
         paths = [*ROOT.glob("*"), *(path for folder in kept for path in folder.rglob("*"))]
     return tuple(sorted(path for path in paths if path.is_file() and path.suffix != ".pyc"))
