@@ -99,6 +99,19 @@ class RepresentationUnavailableError(RequestCompositionError):
     code = "REPRESENTATION_UNAVAILABLE"
 
 
+class SummaryFailedError(HistoryError):
+    """A summary could not be made within its attempts; nothing was stored."""
+
+    code = "SUMMARY_FAILED"
+    retryable = True
+
+
+class InspectionUnavailableError(HistoryError):
+    """No receipt of that id is kept here."""
+
+    code = "REQUEST_INSPECTION_UNAVAILABLE"
+
+
 class ThreadError(HistoryError):
     """A stored thread refused an operation; the stored record is unchanged."""
 

@@ -1,0 +1,20 @@
+"""Models: the small contracts that anything able to generate text fulfils, and a scripted one."""
+
+from __future__ import annotations
+
+from thusfar.models.contracts import (
+    GeneratedObject,
+    GeneratedText,
+    GenerateObject,
+    GenerateText,
+)
+from thusfar.models.scripted import Scripted, ScriptedCall
+
+__all__ = [
+    "GenerateObject",
+    "GenerateText",
+    "GeneratedObject",
+    "GeneratedText",
+    "Scripted",
+    "ScriptedCall",
+]

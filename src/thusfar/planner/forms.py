@@ -1,0 +1,353 @@
+"""Forms: every way a managed history may be sent, with its size, before one is chosen.
+
+A form is positions and counts; its list of messages is built for the chosen one alone. Positions
+are those of the caller's list; those of artifacts count from behind the leading system run.
+
+Source:
+    docs/spec/planner.md#forms
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate, pairwise
+from typing import Any
+
+from thusfar._digest import digest_lines, fenced
+from thusfar._history import HistoryOptions
+from thusfar._options import RecentHistoryOptions
+from thusfar._summarize import LEAST_LINE_CHARS, SummaryOptions
+from thusfar.artifacts import Artifact, End, artifact_key, chain_over
+from thusfar.messages import Message, Text
+from thusfar.planner.facts import RequestFacts
+from thusfar.planner.recall import recall_tool
+from thusfar.planner.shortening import shorten_before
+from thusfar.projection import Choice, View, choose
+from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
+from thusfar.summaries.rendering import fenced_summary
+from thusfar.summaries.values import SummaryJob
+
+Shorter = dict[int, tuple[Any, ...]]
+
+
+@dataclass(slots=True)
+class Form:
+    """One way to send the history.
+
+    Attributes:
+        tokens: Its size.
+        ranges: Positions sent exactly (or shortened), ascending.
+        covered: Positions the summary or digest stands for.
+        spoken: The summary message, in the dialect of the history.
+        spoken_tokens: Its size.
+        shorter: What is sent instead at some positions.
+        artifact: The summary used.
+        tools: Tools that come with it.
+        notes: Warnings of its own.
+        split: Whether the exact part is the one the policy chose.
+    """
+
+    tokens: int
+    ranges: tuple[Range, ...]
+    covered: tuple[Range, ...] = ()
+    spoken: tuple[Any, ...] = ()
+    spoken_tokens: int = 0
+    shorter: Shorter = field(default_factory=dict)
+    artifact: Artifact | None = None
+    tools: tuple[Any, ...] = ()
+    notes: tuple[ReceiptWarning, ...] = ()
+    split: bool = False
+
+
+class Forms:
+    """The forms of one managed history.
+
+    Args:
+        facts: What the request is planned from.
+        options: The policy's options.
+        recent: The caps of the exact suffix, defaults filled in.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, for a defect anywhere under
+            `repair="strict"`.
+    """
+
+    def __init__(
+        self, facts: RequestFacts, options: HistoryOptions, recent: RecentHistoryOptions
+    ) -> None:
+        self.facts = facts
+        self.options = options
+        self.recent = recent
+        self.messages: Sequence[Any] = facts.source.messages
+        self.dialect = facts.dialect
+        self.measure = facts.measure
+
+    @cached_property
+    def choice(self) -> Choice:
+        """The window that the policy's caps choose."""
+        return choose(self.messages, self.dialect, self.recent, self.measure, whole=True)
+
+    @cached_property
+    def view(self) -> View:
+        """The messages as repaired."""
+        return View(self.messages, self.dialect, self.choice.repairs)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Cumulative tokens before each position, as repaired."""
+        replaced = self.choice.repairs.replaced
+        count = self.measure.count
+        if not replaced:
+            return list(accumulate(count(self.dialect, self.messages), initial=0))
+        own = [p for p in range(len(self.messages)) if p not in replaced]
+        by_place = dict(zip(own, count(self.dialect, [self.messages[p] for p in own]), strict=True))
+        for place, made in replaced.items():
+            by_place[place] = sum(count(self.dialect, list(made)))
+        return list(accumulate((by_place[p] for p in range(len(self.messages))), initial=0))
+
+    @property
+    def system(self) -> int:
+        """Length of the leading system run."""
+        return self.choice.window.system
+
+    @property
+    def cut(self) -> int:
+        """Where the exact suffix of the policy starts: what a coming summary would end at."""
+        return self.choice.selection.start
+
+    @property
+    def everything(self) -> tuple[Range, ...]:
+        """All positions."""
+        return ((0, len(self.messages)),) if len(self.messages) else ()
+
+    @property
+    def summary(self) -> SummaryOptions:
+        """How summaries are made."""
+        assert isinstance(self.options.summary, SummaryOptions)
+        return self.options.summary
+
+    def weigh(self, ranges: Sequence[Range]) -> int:
+        """Add up the tokens of positions."""
+        return sum(self.sizes[end] - self.sizes[start] for start, end in ranges)
+
+    def full(self) -> Form:
+        """Everything, exactly."""
+        return Form(self.sizes[-1], self.everything)
+
+    def shortened(self) -> Form | None:
+        """Everything, with old tool results and media cut; `None` where nothing would be saved."""
+        most = self.options.shorten
+        if most is None or self.cut <= self.system:
+            return None
+        shorter = {
+            place: made
+            for place, made in shorten_before(
+                self.messages, self.dialect, self.measure, end=self.cut, most=most
+            ).items()
+            if place not in self.choice.repairs.replaced
+        }
+        saved = 0
+        for place, made in shorter.items():
+            cost = sum(self.measure.count(self.dialect, list(made)))
+            saved += self.sizes[place + 1] - self.sizes[place] - cost
+        if saved <= 0:
+            return None
+        return Form(self.sizes[-1] - saved, self.everything, shorter=shorter)
+
+    def coverable(self) -> bool:
+        """Whether there is anything that a summary could stand for."""
+        absent = self.view.absent(self.everything)
+        covered = without(without(((self.system, self.cut),), absent), self.choice.ranges)
+        return self.cut > self.system and bool(covered)
+
+    def exact_beside(self, end: int, kept_user: tuple[int, ...] = ()) -> tuple[Range, ...]:
+        """Positions sent exactly beside a summary that ends at a position."""
+        chosen = self.choice
+        users = [(self.system + p, self.system + p + 1) for p in kept_user]
+        rest = [*chosen.pinned, chosen.selection.opener, *users]
+        return as_ranges([(0, self.system), *rest, (min(end, self.cut), len(self.messages))])
+
+    def summarised(self, artifact: Artifact) -> Form | None:
+        """A summary and what follows it; `None` where it would not be shorter."""
+        end = self.system + artifact.messages
+        strategy = self.summary.strategy
+        text = fenced_summary(
+            artifact.text,
+            first=self.system,
+            last=end - 1,
+            strategy=f"{strategy.kind}-{strategy.version}",
+        )
+        return self._spoken(text, end, artifact=artifact, kept_user=artifact.kept_user)
+
+    def _spoken(
+        self,
+        text: str,
+        end: int,
+        *,
+        artifact: Artifact | None = None,
+        kept_user: tuple[int, ...] = (),
+        notes: tuple[ReceiptWarning, ...] = (),
+        tools: tuple[Any, ...] = (),
+    ) -> Form | None:
+        spoken = self.dialect.lower(Message("assistant", (Text(text),)))
+        size = sum(self.measure.count(self.dialect, list(spoken)))
+        ranges = self.exact_beside(end, kept_user)
+        covered = without(((self.system, end),), self.view.absent(self.everything))
+        if size >= self.weigh(without(covered, ranges)):
+            return None
+        return Form(
+            self.weigh(ranges) + size,
+            ranges,
+            covered=covered,
+            spoken=spoken,
+            spoken_tokens=size,
+            artifact=artifact,
+            notes=notes,
+            tools=tools,
+            split=end == self.cut,
+        )
+
+    def least_summary(self) -> int:
+        """The least that the history can weigh with a summary up to the cut."""
+        return self.weigh(self.exact_beside(self.cut))
+
+    def digests(self, *, recall: bool = False) -> list[Form]:
+        """The digest up to the cut, with lines as asked and then shorter ones.
+
+        Args:
+            recall: Whether the tool comes with it that returns the exact messages.
+        """
+        parameters = dict(self.summary.strategy.parameters)
+        asked = chars = parameters.get("line_max_chars", LEAST_LINE_CHARS)
+        exchanges = self.lifted_exchanges(self.cut)
+        tools = (recall_tool(self.dialect.name),) if recall else ()
+        made: list[Form] = []
+        while True:
+            lines = digest_lines(exchanges, line_max_chars=chars)
+            text = fenced(lines, first=self.system, last=self.cut - 1, strategy="digest-1")
+            facts: dict[str, int | float | str] = {"line_max_chars": chars, "asked": asked}
+            note = ReceiptWarning(code="HISTORY_DIGEST_SHORTENED", facts=facts)
+            notes = (note,) if chars < asked else ()
+            form = self._spoken(text, self.cut, notes=notes, tools=tools)
+            if form is not None:
+                form.tokens += self.measure.tools(tools)
+                made.append(form)
+            if chars <= LEAST_LINE_CHARS:
+                return made
+            chars = max(LEAST_LINE_CHARS, chars // 2)
+
+    def recent_only(self) -> Form:
+        """The exact suffix alone."""
+        ranges = self.choice.ranges
+        left_out = sum(end - start for start, end in without(self.everything, ranges))
+        note = ReceiptWarning(code="HISTORY_RECENT_ONLY", facts={"messages": left_out})
+        return Form(self.weigh(ranges), ranges, notes=(note,), split=True)
+
+    def lifted_exchanges(self, end: int) -> list[tuple[int, list[Message]]]:
+        """Lift the exchanges before a position, as repaired."""
+        starts = self.choice.window.exchanges_within(self.system, end)
+        lifted = [
+            (low, [self.dialect.lift(m) for m in self.view.messages(((low, high),))])
+            for low, high in pairwise([*starts, end])
+        ]
+        return [(low, messages) for low, messages in lifted if messages]
+
+    @cached_property
+    def chains(self) -> list[str]:
+        """Chained digest of the messages from behind the system run, up to the cut."""
+        lift = self.dialect.lift
+        return chain_over(lift(self.messages[p]) for p in range(self.system, self.cut))
+
+    def ends(self) -> tuple[End, ...]:
+        """Places where a usable summary may end, the newest first."""
+        if self.cut <= self.system:
+            return ()
+        borders = [*self.choice.window.exchanges_within(self.system + 1, self.cut), self.cut]
+        return tuple(
+            (border - self.system, self.chains[border - self.system - 1])
+            for border in reversed(borders)
+        )
+
+    def job(self, base: Artifact | None) -> SummaryJob | None:
+        """The summary up to the cut; `None` where no model could make it."""
+        model = self.facts.summary
+        if model is None or not model.callable or not self.coverable():
+            return None
+        covered = self.cut - self.system
+        chain = self.chains[covered - 1]
+        return SummaryJob(
+            key=artifact_key(model.identity.digest, chain),
+            identity=model.identity,
+            chain=chain,
+            messages=covered,
+            turns=self._turns(base.messages if base else 0),
+            options=self.summary,
+            measure=model.measure,
+            base=base,
+            room=model.room,
+            kept_user=self.kept_user(),
+        )
+
+    def _turns(self, begin: int) -> tuple[tuple[int, int], ...]:
+        """Turn starts of the covered range with their tokens, counted from the system run."""
+        starts = [at - self.system for at in self.choice.window.turns if at < self.cut]
+        borders = sorted({0, begin, *starts})
+        spans = pairwise([*borders, self.cut - self.system])
+        return tuple(
+            (low, self.sizes[self.system + high] - self.sizes[self.system + low])
+            for low, high in spans
+        )
+
+    def kept_user(self) -> tuple[int, ...]:
+        """Covered user input that is sent exactly as well, within `keep_user`, ascending."""
+        share = self.summary.keep_user
+        if share is None:
+            return ()
+        covered = self.sizes[self.cut] - self.sizes[self.system]
+        left = int(share * covered) if isinstance(share, float) else share
+        kept: list[int] = []
+        window = self.choice.window
+        for place in range(self.cut - 1, self.system - 1, -1):
+            if window.facts(place).user_input and place not in self.choice.repairs.replaced:
+                left -= self.sizes[place + 1] - self.sizes[place]
+                if left < 0:
+                    break
+                kept.append(place - self.system)
+        return tuple(reversed(kept))
+
+    def read(self, start: int, end: int) -> list[tuple[int, Message]]:
+        """Read covered messages, canonical and as repaired, for a summary."""
+        lift, view = self.dialect.lift, self.view
+        return [
+            (place, lift(message))
+            for place in range(start, end)
+            for message in view.messages(((self.system + place, self.system + place + 1),))
+        ]
+
+    def built(self, form: Form) -> list[Any]:
+        """Build the list of messages of a form."""
+        head = min(self.system, len(self.messages))
+        before = self._shown(as_ranges([(0, head)]), form.shorter)
+        behind = self._shown(without(form.ranges, ((0, head),)), form.shorter)
+        return [*before, *form.spoken, *behind]
+
+    def _shown(self, ranges: Sequence[Range], shorter: Shorter) -> list[Any]:
+        if not shorter:
+            return self.view.messages(ranges)
+        shown: list[Any] = []
+        for start, end in ranges:
+            for place in range(start, end):
+                shown += shorter.get(place) or self.view.messages(((place, place + 1),))
+        return shown
+
+    def stale_by(self, artifact: Artifact) -> int:
+        """Messages between the end of a summary and the coming cut."""
+        return max(0, self.cut - self.system - artifact.messages)
+
+    def exchanges_in(self, start: int) -> int:
+        """Exchanges from a position on."""
+        exchanges = self.choice.window.exchanges
+        return len(exchanges) - bisect_left(exchanges, start)

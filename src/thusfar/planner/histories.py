@@ -1,0 +1,224 @@
+"""Histories: the history of a request as a ladder, under each policy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+from thusfar._exact import project_exact
+from thusfar._history import HistoryOptions, ManagedHistory, RecentHistory
+from thusfar._managed import RECENT_SHARE
+from thusfar._options import RecentHistoryOptions
+from thusfar.artifacts import Artifact
+from thusfar.drive import Steps
+from thusfar.errors import Diagnostic, RequestCompositionError
+from thusfar.planner.facts import RequestFacts
+from thusfar.planner.forms import Form, Forms
+from thusfar.planner.questions import FindArtifacts, Unprepared
+from thusfar.planner.selection import Ladder, Rung
+from thusfar.projection import Setting, project_recent, unit_counts, window_warnings
+from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges, without
+from thusfar.tokens import TokenCount
+
+HISTORY = "history"
+ENDS_AT_ONCE = 64  # places asked for at first; each further question asks for twice as many
+
+
+@dataclass(slots=True)
+class PlainView:
+    """The view of exact and recent history, which has one form."""
+
+    messages: list[Any] = field(repr=False)
+    receipt: HistoryReceipt
+
+
+@dataclass(slots=True)
+class History:
+    """The history of a request.
+
+    Attributes:
+        ladder: Its rungs; each holds a `PlainView` or a `Form`.
+        forms: The forms of managed history; `None` otherwise.
+        artifacts: Summaries that were found or made, the one that covers most first.
+        searched: Whether they were looked for.
+    """
+
+    ladder: Ladder
+    forms: Forms | None = None
+    artifacts: tuple[Artifact, ...] = ()
+    searched: bool = False
+
+
+def history_of(facts: RequestFacts) -> History:
+    """Begin the ladder of the history: what is sent while nothing presses.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, for a policy without a source, and for
+            defects that the policy does not repair.
+    """
+    policy = facts.policy
+    needs_source = isinstance(policy, ManagedHistory | RecentHistory)
+    if facts.source.kind == "none" and needs_source:
+        raise no_source()
+    if isinstance(policy, ManagedHistory):
+        return _managed(facts, policy.options)
+    setting = Setting(dialect=facts.dialect, counter=facts.measure)
+    messages = facts.source.messages
+    if isinstance(policy, RecentHistory):
+        view = project_recent(messages, policy.options, setting)
+    else:
+        view = project_exact(messages, setting)
+    tokens = sum(facts.measure.count(facts.dialect, view.messages))
+    held = PlainView(view.messages, view.receipt)
+    return History(Ladder(HISTORY, math.inf, -1, [Rung("full", tokens, held=held)]))
+
+
+def no_source() -> RequestCompositionError:
+    """Make the error for a policy that has nothing to project."""
+    message = "A history policy had no transcript to project."
+    return RequestCompositionError(
+        message,
+        fix="Pass messages= or thread=, or leave the policy out.",
+        diagnostics=(Diagnostic(code="HISTORY_NO_SOURCE", message=message),),
+    )
+
+
+def _managed(facts: RequestFacts, options: HistoryOptions) -> History:
+    recent = options.recent
+    if recent is None:
+        most = facts.limits.max or 1
+        recent = RecentHistoryOptions(tokens=max(1, int(RECENT_SHARE * most)))
+    assert isinstance(recent, RecentHistoryOptions)
+    forms = Forms(facts, options, recent)
+    _ = forms.choice  # a defect anywhere is refused before anything else is asked
+    priority = math.inf if options.priority is None else options.priority
+    rungs = [Rung("full", forms.full().tokens, held=forms.full())]
+    return History(Ladder(HISTORY, priority, -1, rungs), forms)
+
+
+def extend_ladder(history: History, facts: RequestFacts) -> Steps[None]:
+    """Add the smaller forms of managed history, looking for summaries that are ready."""
+    forms = history.forms
+    if forms is None or history.searched:
+        return
+    history.searched = True
+    rungs = history.ladder.rungs
+    if shorter := forms.shortened():
+        rungs.append(Rung("shortened", shorter.tokens, held=shorter))
+    if not forms.coverable():
+        return
+    if forms.summary.strategy.kind == "digest":
+        digests = forms.digests()
+        rungs += [Rung("summary", f.tokens, covers=i, held=f) for i, f in enumerate(digests)]
+    else:
+        yield from _add_summaries(history, forms, facts)
+    _add_losses(history, forms, facts)
+
+
+def _add_summaries(history: History, forms: Forms, facts: RequestFacts) -> Steps[None]:
+    model = facts.summary
+    rungs = history.ladder.rungs
+    if model is not None:
+        history.artifacts = yield from find_artifacts(forms, model.identity.digest)
+    for artifact in reversed(history.artifacts):
+        if form := forms.summarised(artifact):
+            rungs.append(Rung("summary", form.tokens, covers=artifact.messages, held=form))
+    covered = forms.cut - forms.system
+    if history.artifacts and history.artifacts[0].messages >= covered:
+        return
+    state: Any = "unavailable"
+    if model is not None and model.callable and forms.options.on_miss == "inline":
+        state = "unprepared"
+    rungs.append(Rung("summary", forms.least_summary(), state, soft=False, covers=covered))
+
+
+def _add_losses(history: History, forms: Forms, facts: RequestFacts) -> None:
+    """Add what may only be sent where full history exceeds the maximum."""
+    rungs = history.ladder.rungs
+    if forms.options.offload:
+        usable: Any = "ready" if facts.backing and facts.schema is None else "unavailable"
+        rungs += [
+            Rung("offload", form.tokens, usable, soft=False, covers=i, held=form)
+            for i, form in enumerate(forms.digests(recall=True))
+        ]
+    if forms.options.on_miss == "recent-only":
+        form = forms.recent_only()
+        rungs.append(Rung("omitted", form.tokens, soft=False, held=form))
+
+
+def find_artifacts(forms: Forms, identity: str) -> Steps[tuple[Artifact, ...]]:
+    """Look for summaries of this transcript, from the coming cut backwards."""
+    ends = forms.ends()
+    low, size = 0, ENDS_AT_ONCE
+    while low < len(ends):
+        asked = FindArtifacts(identity=identity, ends=ends[low : low + size])
+        found: Any = yield asked
+        if found and not isinstance(found, Unprepared):
+            return tuple(found)
+        low, size = low + size, size * 2
+    return ()
+
+
+def use_artifact(history: History, artifact: Artifact) -> Rung | None:
+    """Put a summary that was just made in the place of the unprepared rung.
+
+    Returns:
+        The new rung; `None` where the summary is not shorter than what it stands for.
+    """
+    forms = history.forms
+    assert forms is not None
+    rungs = history.ladder.rungs
+    place = next(i for i, rung in enumerate(rungs) if rung.kind == "summary" and not rung.held)
+    form = forms.summarised(artifact)
+    if form is None:
+        rungs[place].state = "unavailable"
+        return None
+    history.artifacts = (artifact, *history.artifacts)
+    rungs[place] = Rung("summary", form.tokens, covers=artifact.messages, held=form)
+    return rungs[place]
+
+
+def managed_receipt(form: Form, forms: Forms, facts: RequestFacts) -> HistoryReceipt:
+    """Write what a form of managed history keeps, covers and leaves out."""
+    view, choice = forms.view, forms.choice
+    window, end = choice.window, choice.window.end
+    whole = ((0, end),)
+    ranges = as_ranges(list(form.ranges))
+    only = without(form.covered, ranges)
+    rest = without(((window.system, end),), ranges)
+    omitted = () if form.covered else without(rest, view.absent(whole))
+    shown = form.split or bool(form.spoken)
+    opener = choice.selection.opener if choice.selection.opener_outside and shown else (0, 0)
+    return HistoryReceipt(
+        policy="managed",
+        options=forms.recent.to_json(),
+        dialect=facts.dialect.name,
+        messages=end,
+        system=window.system,
+        kept=without(ranges, view.absent(whole)),
+        omitted=omitted,
+        summarised=only,
+        opener=without(as_ranges([opener]), ((forms.cut, end),)),
+        pinned=choice.pinned if shown else (),
+        units=unit_counts(choice) if form.split else None,
+        also_summarised=sum(b - a for a, b in form.covered) - sum(b - a for a, b in only),
+        added=view.added(ranges) + len(form.spoken),
+        repairs=view.notes(whole),
+        warnings=(*_window_warnings(form, forms), *form.notes),
+        tokens=TokenCount(
+            tokens=form.tokens,
+            tokenizer=facts.measure.tokenizer,
+            confidence=facts.measure.confidence,
+        ),
+        summary_tokens=form.spoken_tokens or None,
+    )
+
+
+def _window_warnings(form: Form, forms: Forms) -> tuple[ReceiptWarning, ...]:
+    choice = forms.choice
+    pending = len(choice.window.grouping.pending)
+    found = window_warnings(choice.selection, forms.recent, omitted=False, pending=pending)
+    if form.split:
+        return found
+    return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")

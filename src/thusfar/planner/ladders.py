@@ -1,0 +1,241 @@
+"""Ladders: contributors as rungs with sizes, best first, and what each rung would send."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thusfar._history import ExactHistory, HistoryPolicy, ManagedHistory, RecentHistory
+from thusfar.artifacts import artifact_key
+from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
+from thusfar.planner.contributors import (
+    Context,
+    Droppable,
+    Offload,
+    Offloadable,
+    Prefer,
+    Summarizable,
+)
+from thusfar.planner.facts import RequestFacts
+from thusfar.planner.recall import recall_tool
+from thusfar.planner.selection import Ladder, Rung
+from thusfar.summaries.rendering import shortened
+from thusfar.summaries.values import SourceJob
+
+PREVIEW_CHARS: Final = 400  # enough to see what a document is about
+_POLICIES: Final = (ExactHistory, RecentHistory, ManagedHistory)
+_ENTRIES: Final = (Context, Prefer, Summarizable, Offloadable, Offload, Droppable)
+
+
+@dataclass(slots=True)
+class Shown:
+    """What a rung of a contributor sends.
+
+    Attributes:
+        text: Text for the system value; empty when nothing is sent.
+        tools: Tools that come with it.
+        job: What would have to be made first.
+        handle: Under which the exact text has to be kept.
+        exact: The exact text behind the handle.
+        key: Key of the summary used.
+        support: Ids of the support requests that made it.
+    """
+
+    text: str = field(default="", repr=False)
+    tools: tuple[Any, ...] = ()
+    job: SourceJob | None = None
+    handle: str = ""
+    exact: str = field(default="", repr=False)
+    key: str = ""
+    support: tuple[str, ...] = ()
+
+
+def split_use(use: Iterable[Any]) -> tuple[list[HistoryPolicy], list[Any]]:
+    """Sort the entries of `use` into history policies and contributors; `None` is no entry.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for what is neither.
+    """
+    policies: list[HistoryPolicy] = []
+    entries: list[Any] = []
+    for entry in use:
+        if entry is None:
+            continue
+        if isinstance(entry, _POLICIES):
+            policies.append(entry)
+        elif isinstance(entry, _ENTRIES):
+            entries.append(entry)
+        elif isinstance(entry, list | tuple):
+            inner_policies, inner = split_use(entry)
+            policies += inner_policies
+            entries += inner
+        else:
+            raise OptionsError(
+                f"use= got a {type(entry).__name__}.",
+                fix="Pass history policies, context(...), or one of the wrappers around it.",
+                option="use",
+            )
+    return policies, entries
+
+
+def one_policy(policies: Sequence[HistoryPolicy]) -> HistoryPolicy | None:
+    """Return the one policy, if any.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, for more than one.
+    """
+    if len(policies) > 1:
+        message = f"{len(policies)} history policies were active in one request."
+        raise RequestCompositionError(
+            message,
+            fix="Keep one of history.exact(), history.recent() and history().",
+            diagnostics=(Diagnostic(code="INVALID_HISTORY_COMPOSITION", message=message),),
+            policies=len(policies),
+        )
+    return policies[0] if policies else None
+
+
+def entry_id(entry: Any) -> str:
+    """Find the name of a contributor through its wrappers."""
+    match entry:
+        case Context(id=name):
+            return name
+        case Prefer(primary=primary):
+            return entry_id(primary)
+        case Summarizable(sources=sources):
+            return "+".join(entry_id(source) for source in sources)
+        case _:
+            return entry_id(entry.source)
+
+
+def summary_options(entry: Any) -> Any:
+    """Find the summary options of a contributor through its wrappers; `None` without."""
+    if isinstance(entry, Summarizable):
+        return entry.options
+    return summary_options(entry.source) if hasattr(entry, "source") else None
+
+
+def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
+    """Make the ladder of each contributor.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, when two have the same name.
+    """
+    names = [entry_id(entry) for entry in entries]
+    twice = len(names) - len(set(names))
+    if twice or "history" in names:
+        message = f"{twice or 1} contributor(s) had a name that is taken."
+        raise RequestCompositionError(
+            message,
+            fix="Give each contributor a name of its own, and none the name history.",
+            diagnostics=(Diagnostic(code="INVALID_LADDER", message=message),),
+        )
+    return [_Builder(facts).ladder(entry, order) for order, entry in enumerate(entries)]
+
+
+class _Builder:
+    """Builds the ladder of one contributor."""
+
+    def __init__(self, facts: RequestFacts) -> None:
+        self.facts = facts
+        self.measure = facts.measure
+
+    def ladder(self, entry: Any, order: int) -> Ladder:
+        rungs = self._rungs(entry)
+        return Ladder(entry_id(entry), _priority(entry), order, rungs)
+
+    def _rungs(self, entry: Any) -> list[Rung]:
+        match entry:
+            case Context():
+                return [self._rung("full", entry.text, entry.tools)]
+            case Prefer(primary=primary, alternatives=others):
+                authored = [self._rung("authored", other.text, other.tools) for other in others]
+                return [*self._rungs(primary), *authored]
+            case Summarizable(sources=sources):
+                return [*self._full(sources), *self._authored(sources), self._summary(entry)]
+            case Offloadable(source=source, above_tokens=above):
+                rungs = self._rungs(source)
+                if above is None or rungs[0].tokens > above:
+                    rungs.append(self._reference(rungs[0]))
+                return rungs
+            case Offload(source=source):
+                return [self._reference(self._rungs(source)[0])]
+            case Droppable(source=source):
+                return [*self._rungs(source), Rung("omitted", 0, held=Shown())]
+        raise AssertionError
+
+    def _rung(self, kind: Any, text: str, tools: tuple[Any, ...]) -> Rung:
+        return Rung(kind, self._weigh(text, tools), held=Shown(text, tools))
+
+    def _weigh(self, text: str, tools: tuple[Any, ...]) -> int:
+        return self.measure.text(f"{text}\n\n") + self.measure.tools(tools)
+
+    def _full(self, sources: tuple[Any, ...]) -> list[Rung]:
+        primaries = [s.primary if isinstance(s, Prefer) else s for s in sources]
+        text = "\n\n".join(source.text for source in primaries)
+        return [self._rung("full", text, _tools(primaries))]
+
+    def _authored(self, sources: tuple[Any, ...]) -> list[Rung]:
+        others = [each for s in sources if isinstance(s, Prefer) for each in s.alternatives]
+        return [self._rung("authored", other.text, other.tools) for other in others]
+
+    def _summary(self, entry: Summarizable) -> Rung:
+        """Describe the summary as unprepared; whether it exists is asked only when it matters."""
+        primaries = [s.primary if isinstance(s, Prefer) else s for s in entry.sources]
+        tools = _tools(primaries)
+        name = entry_id(entry)
+        model = self.facts.summaries.get(name)
+        least = self.measure.tools(tools) + 1
+        if model is None or not model.callable:
+            return Rung("summary", least, "unavailable", held=Shown(tools=tools))
+        texts = tuple(source.text for source in primaries)
+        digest = hashlib.sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()
+        job = SourceJob(
+            key=artifact_key(model.identity.digest, f"source:{digest}"),
+            contributor=name,
+            texts=texts,
+            options=entry.options,
+            measure=model.measure,
+            room=model.room,
+        )
+        return Rung("summary", least, "unprepared", held=Shown(tools=tools, job=job))
+
+    def _reference(self, full: Rung) -> Rung:
+        exact: Shown = full.held
+        digest = hashlib.sha256(exact.text.encode("utf-8", "backslashreplace")).hexdigest()[:24]
+        handle = f"offload_{digest}"
+        text = (
+            f'<offloaded handle="{handle}">\n{shortened(exact.text, PREVIEW_CHARS)}\n</offloaded>\n'
+            "Only a part is shown. Read all of it with the tool recall and this handle."
+        )
+        tools = (*exact.tools, recall_tool(self.facts.dialect.name))
+        usable = self.facts.backing and self.facts.schema is None
+        shown = Shown(text, tools, handle=handle, exact=exact.text)
+        state: Any = "ready" if usable else "unavailable"
+        return Rung("offload", self._weigh(text, tools), state, held=shown)
+
+
+def _tools(sources: Sequence[Context]) -> tuple[Any, ...]:
+    return tuple(tool for source in sources for tool in source.tools)
+
+
+def _priority(entry: Any) -> int:
+    match entry:
+        case Context(priority=priority):
+            return priority
+        case Prefer(primary=primary):
+            return _priority(primary)
+        case Summarizable(sources=sources):
+            return max(_priority(source) for source in sources)
+        case _:
+            return _priority(entry.source)
+
+
+def summarised_rung(rung: Rung, artifact: Any, facts: RequestFacts) -> Rung:
+    """Make the rung of a summary that is ready now."""
+    shown: Shown = rung.held
+    tokens = facts.measure.text(f"{artifact.text}\n\n") + facts.measure.tools(shown.tools)
+    made = Shown(artifact.text, shown.tools, key=artifact.key, support=artifact.support)
+    return Rung("summary", tokens, held=made)

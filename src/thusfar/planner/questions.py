@@ -1,0 +1,101 @@
+"""Questions: all that planning may ask of the outside; frozen, and answered at the edge.
+
+A preview gets the answer `UNPREPARED` to whatever would have to be made or counted elsewhere.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.artifacts import End
+from thusfar.summaries.values import Reader, SourceJob, SummaryJob
+
+
+class Unprepared(msgspec.Struct, frozen=True):
+    """The answer of a preview to a question that only an execution may answer."""
+
+
+UNPREPARED: Final = Unprepared()
+
+
+class FindArtifacts(msgspec.Struct, frozen=True, kw_only=True):
+    """The artifacts of an identity that end at one of these places.
+
+    The answer is a tuple of `Artifact`, the one that covers most first, at most three.
+
+    Attributes:
+        identity: Digest of the summary identity.
+        ends: Places where an artifact may end, the newest first.
+    """
+
+    identity: str
+    ends: tuple[End, ...]
+
+
+class FindSource(msgspec.Struct, frozen=True, kw_only=True):
+    """The `SourceArtifact` of a contributor by its key, or `None`."""
+
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepare:
+    """Make a summary now, or join whoever is making it.
+
+    The answer is a `Prepared`, or `UNPREPARED`; a failure is raised.
+
+    Attributes:
+        job: What is to be made.
+        read: Reads the covered messages.
+    """
+
+    job: SummaryJob | SourceJob
+    read: Reader | None = field(default=None, repr=False, compare=False)
+
+
+class Prepared(msgspec.Struct, frozen=True, kw_only=True):
+    """A summary that is ready.
+
+    Attributes:
+        artifact: The `Artifact` or `SourceArtifact`.
+        how: `made` by this request, `joined` from other work in flight, or `found` meanwhile.
+    """
+
+    artifact: Any
+    how: str = "made"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CountRequest:
+    """Count a complete request with the provider's own counter.
+
+    The answer is a whole number of tokens, or `UNPREPARED`. Asked at most three times a plan.
+
+    Attributes:
+        messages: The messages of the candidate.
+        system: Its system value.
+        tools: Its tool definitions.
+        schema: Its output schema.
+    """
+
+    messages: tuple[Any, ...]
+    system: Any
+    tools: tuple[Any, ...]
+    schema: Any
+
+
+class Publish(msgspec.Struct, frozen=True, kw_only=True):
+    """Keep the exact text of a contributor that was selected to be sent as a reference.
+
+    Attributes:
+        handle: What the model asks with.
+        contributor: Id of the contributor.
+        text: The exact text.
+    """
+
+    handle: str
+    contributor: str
+    text: str

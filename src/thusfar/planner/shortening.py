@@ -1,0 +1,88 @@
+"""Shortening: old tool results cut to a head and a tail, old images to a reference.
+
+The first loss that may be authorised, before any summary. What was cut is marked in place; the
+caller's messages are not touched.
+
+Source:
+    docs/spec/planner.md#shorten
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.dialects.base import Dialect
+from thusfar.messages import Audio, File, Image, Message, Text, ToolResult
+from thusfar.summaries.rendering import shortened
+from thusfar.tokens import Measure
+
+_CHARS_A_TOKEN: Final = 3  # a low guess, so that what is left is not larger than asked
+
+
+def shorten_message(
+    message: Any, dialect: Dialect, measure: Measure, *, most: int
+) -> tuple[Any, ...] | None:
+    """Shorten one old message.
+
+    Args:
+        message: The caller's message.
+        dialect: Its wire format.
+        measure: Counts texts.
+        most: Tool results with more tokens than this are cut. Unit: tokens.
+
+    Returns:
+        What is sent instead; `None` where nothing is cut.
+    """
+    facts = dialect.describe(message)
+    if not facts.results and not dialect.content(message).media:
+        return None
+    lifted = dialect.lift(message)
+    parts = tuple(_shorter(part, measure, most) for part in lifted.parts)
+    if parts == lifted.parts:
+        return None
+    return dialect.lower(Message(lifted.role, parts, id=lifted.id, name=lifted.name))
+
+
+def _shorter(part: Any, measure: Measure, most: int) -> Any:
+    match part:
+        case ToolResult(parts=inner):
+            made = tuple(_shorter_inside(each, measure, most) for each in inner)
+            return part if made == inner else msgspec.structs.replace(part, parts=made, wire="")
+        case Image() | Audio() | File():
+            return _reference(part)
+        case _:
+            return part
+
+
+def _shorter_inside(part: Any, measure: Measure, most: int) -> Any:
+    match part:
+        case Text(text=text) if measure.text(text) > most:
+            return Text(shortened(text, most * _CHARS_A_TOKEN))
+        case Image() | Audio() | File():
+            return _reference(part)
+        case _:
+            return part
+
+
+def _reference(part: Image | Audio | File) -> Text:
+    name = f" {part.name}" if part.name else ""
+    return Text(f"[{type(part).__name__.lower()}{name} left out]")
+
+
+def shorten_before(
+    messages: Sequence[Any], dialect: Dialect, measure: Measure, *, end: int, most: int
+) -> dict[int, tuple[Any, ...]]:
+    """Shorten the messages before a position; newer ones stay whole.
+
+    Returns:
+        What is sent instead, by position; only what changed.
+    """
+    made: dict[int, tuple[Any, ...]] = {}
+    for position in range(end):
+        shorter = shorten_message(messages[position], dialect, measure, most=most)
+        if shorter is not None:
+            made[position] = shorter
+    return made
