@@ -43,7 +43,13 @@ def report_usage(sentence: str) -> None:
 def _print(lines: Sequence[str]) -> None:
     """Print lines on stderr, folded between words so that they are readable anywhere."""
     for line in lines:
-        folded = textwrap.fill(line, WIDTH, subsequent_indent="    ", break_long_words=False)
+        folded = textwrap.fill(
+            line,
+            WIDTH,
+            subsequent_indent="    ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
         print(folded, file=sys.stderr)  # noqa: T201 - what errors are told on
 
 

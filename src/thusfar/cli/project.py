@@ -64,7 +64,7 @@ def project_source(options: ViewOptions, source: Source, setting: Setting) -> Pr
     Raises:
         HistoryError: As `project` of the policies, and for options out of their range.
     """
-    policy = options.policy_for(source.loaded.messages)
+    policy = options.policy_for(source.loaded.messages, setting)
     projection = policy.project(
         source.loaded.messages,
         dialect=setting.dialect,

@@ -9,10 +9,13 @@ from typing import Any, Final, Literal
 from cyclopts import Parameter
 
 from thusfar._history import HistoryPolicy, history
+from thusfar._managed import RECENT_SHARE
 from thusfar._options import Cut, RepairMode
 from thusfar._summarize import summarize
-from thusfar.budget import InputBudget
+from thusfar.budget import InputBudget, limits
+from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.errors import OptionsError
+from thusfar.projection import Setting
 
 PolicyName = Literal["exact", "recent", "digest"]
 PINNED_BY_METADATA: Final = "metadata"
@@ -62,11 +65,12 @@ class ViewOptions:
         """
         return None if self.max is None else InputBudget(max=self.max)
 
-    def policy_for(self, messages: Sequence[Any]) -> HistoryPolicy:
+    def policy_for(self, messages: Sequence[Any], setting: Setting) -> HistoryPolicy:
         """Make the policy that the options ask for.
 
         Args:
             messages: The transcript, whose positions `--pinned` names.
+            setting: What the view is made for; its limit gives a digest its default cap.
 
         Raises:
             OptionsError: `INVALID_OPTIONS`, for a value outside its range, and for options that
@@ -82,6 +86,8 @@ class ViewOptions:
         if self.policy == "recent":
             return history.recent(**given)
         if self.policy == "digest":
+            if given and given.keys().isdisjoint(("messages", "tokens")):
+                given["tokens"] = default_tokens(setting)
             recent = history.recent(**given) if given else None
             return history(recent=recent, summary=summarize.digest())
         if given:
@@ -90,6 +96,15 @@ class ViewOptions:
                 fix="Leave these out, or pass --policy recent or --policy digest.",
             )
         return history.exact()
+
+
+def default_tokens(setting: Setting) -> int:
+    """Compute how much a digest keeps exactly when no cap is given: 40 % of the limit."""
+    measure = setting.measure()
+    most = setting.limits(measure).max if setting.limited else None
+    if most is None:
+        most = limits(setting.budget, UNKNOWN_CAPACITY, measure=measure).max or 1
+    return max(1, int(RECENT_SHARE * most))
 
 
 def pinned_by(text: str, messages: Sequence[Any]) -> Callable[[Any], bool] | Literal[True]:
