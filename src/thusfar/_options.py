@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final, Literal, get_args
 
 import msgspec
@@ -95,13 +96,19 @@ class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Describe the options that are not defaults; a predicate is only named as such."""
-        return {
-            name: "predicate" if callable(value) else value
-            for name, default in zip(
-                self.__struct_fields__, self.__struct_defaults__, strict=True
-            )
-            if (value := getattr(self, name)) != default
-        }
+        if callable(self.pinned):  # perhaps not hashable, and not to be kept alive
+            return _described.__wrapped__(self)
+        return dict(_described(self))
+
+
+@lru_cache(maxsize=256)  # every receipt of a policy tells the same
+def _described(options: RecentHistoryOptions) -> dict[str, Any]:
+    names, defaults = options.__struct_fields__, options.__struct_defaults__
+    return {
+        name: "predicate" if callable(value) else value
+        for name, default in zip(names, defaults, strict=True)
+        if (value := getattr(options, name)) != default
+    }
 
 
 def check_positive(owner: str, name: str, value: object) -> None:

@@ -215,6 +215,7 @@ def _project_plain(
     system, start, end = plain.system, plain.start, len(transcript)
     made = [*transcript[:system], *transcript[start:]]
     omitted = system < start
+    kept = ((0, system), (start, end)) if system and omitted else ((start, end),)
     selection = Selection(start, used=plain.caps.used, units=plain.units)
     receipt = HistoryReceipt(
         policy="recent",
@@ -222,7 +223,7 @@ def _project_plain(
         dialect=dialect.name,
         messages=end,
         system=system,
-        kept=as_ranges([(0, system), (start, end)]),
+        kept=kept if omitted else as_ranges([(0, end)]),
         omitted=((system, start),) if omitted else (),
         units=UnitCounts(cut="turn", kept=plain.units, exchanges=plain.exchanges),
         warnings=window_warnings(selection, options, omitted=omitted, pending=0),

@@ -148,17 +148,30 @@ def plain_turn(messages: Sequence[Any], end: int, floor: int) -> PlainTurn | Non
         if size == 2 and spoken:
             texts.append(content)
         elif size == 3 and role == "assistant" and (spoken or content is None):
-            calls = read_usual_calls(message.get("tool_calls"))
-            waiting = {call_id for call_id, _, _ in calls}
-            if not calls or len(waiting) != len(calls):
-                return None
             if spoken:
                 texts.append(content)
-            for _, name, arguments in calls:
-                texts += (name, arguments)
+            if not _take_calls(message.get("tool_calls"), waiting, texts):
+                return None
         else:
             return None
     return None if waiting else PlainTurn(start, exchanges, texts)
+
+
+def _take_calls(calls: Any, waiting: set[str], texts: list[str]) -> bool:
+    """Add the ids and texts of calls in their commonest form, each id once; tell if they are."""
+    if type(calls) is not list or not calls:
+        return False
+    for call in calls:
+        body = call.get("function") if type(call) is dict else None
+        if type(body) is not dict or call.get("type") == "custom":
+            return False
+        call_id, name, arguments = call.get("id"), body.get("name"), body.get("arguments")
+        if not (type(call_id) is type(name) is type(arguments) is str) or call_id in waiting:
+            return False
+        waiting.add(call_id)
+        texts.append(name)
+        texts.append(arguments)
+    return True
 
 
 def _turn_start(messages: Sequence[Any], end: int, floor: int) -> int | None:

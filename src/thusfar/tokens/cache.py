@@ -59,28 +59,28 @@ class CachedCounter:
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Count each text, in order; new ones go to the counter in one call, each once."""
-        found = list(map(self.cache.new.get, map(hash, texts)))
+        keys = list(map(hash, texts))
+        found = list(map(self.cache.new.get, keys))
         if None not in found:
             return found  # type: ignore[return-value]  # there is no None in it
-        return self._fill(texts, found)
-
-    def _fill(self, texts: Sequence[str], found: list[int | None]) -> list[int]:
-        """Count what was not found, and keep the numbers."""
-        old = self.cache.old
-        made: dict[int, int] = {}
-        missing: dict[int, str] = {}
-        for text, count in zip(texts, found, strict=True):
-            if count is None:
-                key = hash(text)
-                if (aged := old.get(key)) is None:
-                    missing[key] = text
-                else:
-                    made[key] = aged
+        if not self.cache.old and found.count(None) == len(set(keys)) == len(keys):
+            counts = self._counter.count_many(texts)  # all of them new, and each once
+            self.cache.keep(dict(zip(keys, counts, strict=True)))
+            return counts
+        missing = {key: i for i, key in enumerate(keys) if found[i] is None}
+        made = self._aged(missing) if self.cache.old else {}
         if missing:
-            counts = self._counter.count_many(list(missing.values()))
+            counts = self._counter.count_many([texts[i] for i in missing.values()])
             made.update(zip(missing, counts, strict=True))
         self.cache.keep(made)
         return [
-            made[hash(text)] if count is None else count
-            for text, count in zip(texts, found, strict=True)
+            made[key] if count is None else count for key, count in zip(keys, found, strict=True)
         ]
+
+    def _aged(self, missing: dict[int, int]) -> dict[int, int]:
+        """Take what the older generation knows out of what is missing."""
+        old = self.cache.old
+        known = {key: old[key] for key in missing if key in old}
+        for key in known:
+            del missing[key]
+        return known

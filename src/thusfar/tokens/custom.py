@@ -46,7 +46,7 @@ class FunctionCounter:
             OptionsError: `INVALID_OPTIONS`, when the function does not give a whole number.
         """
         function = self._function
-        return checked([function(text) for text in texts], len(texts), self.name)
+        return checked(list(map(function, texts)), len(texts), self.name)
 
 
 class BatchCounter:
@@ -176,7 +176,9 @@ def remembered(counter: Any) -> CachedCounter:
     """
     made = text_counter(counter)
     try:
-        cache = _caches.setdefault(counter, CountCache())
+        cache = _caches.get(counter)
+        if cache is None:
+            cache = _caches.setdefault(counter, CountCache())
     except TypeError:
         cache = CountCache()
     return CachedCounter(made, cache)
@@ -200,6 +202,9 @@ def checked(counts: Any, expected: int, name: str) -> list[int]:
             fix="Return one whole number for each text or message.",
             counter=name,
         )
+    whole = set(map(type, counts)) == {int}
+    if whole and min(counts) >= 0 and max(counts) <= MAX_SAFE_INTEGER:
+        return list(counts)
     for count in counts:
         if type(count) is not int or not 0 <= count <= MAX_SAFE_INTEGER:
             shown = repr(count) if type(count) in (int, float) else f"a {type(count).__name__}"
