@@ -102,6 +102,7 @@ def limits(
     measure: Measure | None = None,
     output_reserve: int | None = None,
     overhead: int = DEFAULT_OVERHEAD,
+    percent: int | None = None,
 ) -> Limits:
     """Derive the effective limits of a request.
 
@@ -117,6 +118,8 @@ def limits(
         measure: What the request is counted with. `None`: as `measure_for` chooses.
         output_reserve: Output limit of the request. Unit: tokens. `None`: the capacity's reserve.
         overhead: Tokens kept for what a provider adds. At least 0.
+        percent: How far the provider's count may exceed the measure's, where reported usage says
+            more than the table. Unit: per cent of the count. `None`: the table's margin.
 
     Returns:
         The limits; `optimize_at` and `prepare_at` are at most the maximum.
@@ -141,7 +144,9 @@ def limits(
     if given is None and model is None:
         return _marked(budget, budget.max, reserve=output_reserve or 0)
     used = given or capacity_of(model or "")
-    percent = _percent(measure or measure_for(None, model, capacity=given), used, model)
+    require_whole("limits()", "percent", percent)
+    if percent is None:
+        percent = _percent(measure or measure_for(None, model, capacity=given), used, model)
     warnings = () if used.known else (CAPACITY_UNKNOWN,)
     reserve = used.reserve if output_reserve is None else output_reserve
     stated: dict[str, Any] = {

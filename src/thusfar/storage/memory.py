@@ -332,6 +332,7 @@ ANSWERS: dict[type, Answer] = {
     q.ReadLeaf: _read_leaf,
     q.ListThreads: _list_threads,
     q.ReadArtifacts: _read_artifacts,
+    q.FindArtifacts: lambda s, a: {k: s.artifacts[k] for k in a.keys if k in s.artifacts},
     q.ReadTallies: _read_tallies,
     q.ReadRecord: _read_record,
     q.Snapshot: lambda *_: None,

@@ -139,6 +139,12 @@ class ReadArtifacts(_Question, frozen=True):
     kind: str | None = None
 
 
+class FindArtifacts(_Question, frozen=True):
+    """Artifacts by their keys, as a dict from key to row; unknown keys are absent."""
+
+    keys: tuple[str, ...]
+
+
 class ReadTallies(_Question, frozen=True):
     """Tally rows of one tokenizer whose nodes lie in `low … high`, oldest first."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 # ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from msgspec.structs import astuple
 
@@ -51,6 +51,9 @@ NODE: Final = (
 )
 CHAIN: Final = "node, digest, chain, messages"
 ARTIFACT: Final = "key, thread_id, first, node, kind, body, created_at"
+
+
+Key = TypeVar("Key", bytes, str)
 
 
 def marks(count: int) -> str:
@@ -224,6 +227,18 @@ class Sql:
         rows = yield sql, parameters
         return sorted((ArtifactRow(*row) for row in rows), key=lambda row: (row.node, row.key))
 
+    def find_artifacts(self, ask: q.FindArtifacts) -> Steps[dict[str, ArtifactRow]]:
+        """Answer `FindArtifacts`."""
+        found: dict[str, ArtifactRow] = {}
+        for keys in _batches(ask.keys):
+            sql = (
+                f"SELECT {ARTIFACT} FROM thusfar_artifact"
+                f" WHERE namespace = ? AND key IN ({marks(len(keys))})"
+            )
+            rows = yield sql, (self.namespace, *keys)
+            found.update((row[0], ArtifactRow(*row)) for row in rows)
+        return found
+
     def read_tallies(self, ask: q.ReadTallies) -> Steps[list[TallyRow]]:
         """Answer `ReadTallies`."""
         sql = (
@@ -280,7 +295,7 @@ class Sql:
             yield from CHANGES[type(change)](self, change)
 
 
-def _batches(keys: tuple[bytes, ...]) -> list[tuple[bytes, ...]]:
+def _batches(keys: tuple[Key, ...]) -> list[tuple[Key, ...]]:
     """Cut into so many that each statement stays under the limit of parameters."""
     return [keys[i : i + 500] for i in range(0, len(keys), 500)]
 
@@ -439,6 +454,7 @@ ANSWERS: Final[dict[type, Callable[[Sql, Any], Steps[Any]]]] = {
     q.ReadLeaf: Sql.read_leaf,
     q.ListThreads: Sql.list_threads,
     q.ReadArtifacts: Sql.read_artifacts,
+    q.FindArtifacts: Sql.find_artifacts,
     q.ReadTallies: Sql.read_tallies,
     q.ReadRecord: Sql.read_record,
     q.BeginThread: Sql.begin_thread,

@@ -1,0 +1,1 @@
+"""The runtime: where plans meet stores, models, clocks and background work."""

@@ -1,0 +1,206 @@
+"""Keeping: summaries, leases and receipts in a store, as steps over the questions it answers.
+
+A lease is a row that is inserted only if it is not there, so that every backend decides races the
+same way. An expired one is taken over by inserting the next.
+
+Source:
+    docs/spec/summaries.md#keeping
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, End, SourceArtifact, artifact_key
+from thusfar.drive import Steps
+from thusfar.errors import CorruptRecordError, InspectionUnavailableError
+from thusfar.planner.receipt import StoredReceipt
+from thusfar.storage import questions as q
+from thusfar.storage.rows import ArtifactRow
+
+MOST_FOUND: Final = KEPT_SUPERSEDED + 1
+LOCK: Final = "summaries"  # never a thread's name in a lock that matters: nothing is read by it
+_LEASES_SEEN: Final = 8  # holders in a row that may die before a name is used again
+_RECEIPT: Final = "receipt"
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """The body of a stored summary.
+
+    Attributes:
+        artifact: The summary of a history.
+        source: The summary of a contributor.
+        expires_at: When it may not be used any more. Unit: milliseconds since 1970, UTC.
+    """
+
+    artifact: Artifact | None = None
+    source: SourceArtifact | None = None
+    expires_at: int | None = None
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a summary belongs in a thread, so that an erasure finds it.
+
+    Attributes:
+        thread_id: The thread; empty for caller-owned messages.
+        first: Depth of the first covered message.
+        node: The last covered message.
+    """
+
+    thread_id: str = ""
+    first: int = 0
+    node: int = 0
+
+
+def find_steps(identity: str, ends: Sequence[End], *, now: int) -> Steps[tuple[Artifact, ...]]:
+    """Find usable summaries that end at these places, the one that covers most first."""
+    keys = tuple(artifact_key(identity, chain) for _, chain in ends)
+    rows: dict[str, ArtifactRow] = yield q.FindArtifacts(keys)
+    kept = [_usable(row, now).artifact for row in rows.values()]
+    found = [artifact for artifact in kept if artifact is not None]
+    found.sort(key=lambda artifact: -artifact.messages)
+    return tuple(found[:MOST_FOUND])
+
+
+def find_source_steps(key: str, *, now: int) -> Steps[SourceArtifact | None]:
+    """Find the usable summary of a contributor."""
+    rows: dict[str, ArtifactRow] = yield q.FindArtifacts((key,))
+    return _usable(rows[key], now).source if key in rows else None
+
+
+def _usable(row: ArtifactRow, now: int) -> Kept:
+    """Read a body; nothing of it where its time has passed.
+
+    Raises:
+        CorruptRecordError: `CORRUPT_RECORD`, for a body that is no summary.
+    """
+    try:
+        kept = msgspec.json.decode(row.body, type=Kept)
+    except msgspec.MsgspecError as error:
+        raise CorruptRecordError(
+            "A stored summary could not be read.",
+            fix="Restore the database, or drop the summary.",
+            key=row.key,
+        ) from error
+    if kept.expires_at is not None and kept.expires_at <= now:
+        return Kept()
+    return kept
+
+
+def keep_steps(
+    made: Artifact | SourceArtifact, place: Place, *, now: int, ttl_seconds: int | None
+) -> Steps[Any]:
+    """Keep a summary, and forget what it supersedes beyond the last two.
+
+    Returns:
+        The summary that is kept: an earlier one of the same key wins.
+    """
+    expires = None if ttl_seconds is None else now + ttl_seconds * 1000
+    of_history = isinstance(made, Artifact)
+    kept = Kept(
+        artifact=made if isinstance(made, Artifact) else None,
+        source=made if isinstance(made, SourceArtifact) else None,
+        expires_at=expires,
+    )
+    body = msgspec.json.encode(kept).decode()
+    kind = made.identity if isinstance(made, Artifact) else "source"
+    row = ArtifactRow(made.key, place.thread_id, place.first, place.node, kind, body, now)
+    changes: list[Any] = []
+    yield q.Lock(LOCK, LOCK)
+    rows: dict[str, ArtifactRow] = yield q.FindArtifacts((made.key,))
+    if made.key in rows:
+        there = _usable(rows[made.key], now)
+        if there.artifact or there.source:
+            return there.artifact if of_history else there.source
+        changes.append(q.DropArtifacts((made.key,)))
+    changes.append(q.PutArtifact(row))
+    if isinstance(made, Artifact) and (old := made.lineage[KEPT_SUPERSEDED:]):
+        changes.append(q.DropArtifacts(old))
+    yield q.Write(tuple(changes))
+    return made
+
+
+class Lease(msgspec.Struct, frozen=True, kw_only=True):
+    """The right to make one summary, until it is released or its time has passed.
+
+    Attributes:
+        key: Key of the summary.
+        row: Key of the row that stands for it.
+        holder: Who has it.
+        expires_at: Unit: milliseconds since 1970, UTC.
+    """
+
+    key: str
+    row: str
+    holder: str
+    expires_at: int
+
+
+def lease_steps(key: str, *, holder: str, now: int, until: int) -> Steps[Lease | None]:
+    """Take the lease on a summary; `None` while somebody else has it."""
+    names = [f"lease_{key}_{count}" for count in range(_LEASES_SEEN)]
+    yield q.Lock(LOCK, LOCK)
+    rows: dict[str, ArtifactRow] = yield q.FindArtifacts(tuple(names))
+    held = {
+        name: msgspec.json.decode(rows[name].body, type=Lease) for name in names if name in rows
+    }
+    if any(lease.expires_at > now and lease.holder != holder for lease in held.values()):
+        return None
+    spent = tuple(held)
+    free = names[(names.index(max(held, key=names.index)) + 1) % _LEASES_SEEN] if held else names[0]
+    lease = Lease(key=key, row=free, holder=holder, expires_at=until)
+    body = msgspec.json.encode(lease).decode()
+    drop = (q.DropArtifacts(spent),) if spent else ()
+    yield q.Write((*drop, q.PutArtifact(ArtifactRow(free, "", 0, 0, "lease", body, now))))
+    there: dict[str, ArtifactRow] = yield q.FindArtifacts((free,))
+    won = free in there and msgspec.json.decode(there[free].body, type=Lease).holder == holder
+    return lease if won else None
+
+
+def release_steps(lease: Lease) -> Steps[None]:
+    """Give a lease back."""
+    yield q.Lock(LOCK, LOCK)
+    rows: dict[str, ArtifactRow] = yield q.FindArtifacts((lease.row,))
+    mine = lease.row in rows and (
+        msgspec.json.decode(rows[lease.row].body, type=Lease).holder == lease.holder
+    )
+    if mine:
+        yield q.Write((q.DropArtifacts((lease.row,)),))
+
+
+def keep_receipt_steps(stored: StoredReceipt, *, thread_id: str, now: int) -> Steps[None]:
+    """Keep a receipt, so that another process can inspect the request."""
+    body = msgspec.json.encode(stored).decode()
+    yield q.Lock(LOCK, LOCK)
+    yield q.Write((q.PutRecord(_RECEIPT, stored.receipt.id, thread_id, body, now),))
+
+
+def read_receipt_steps(request_id: str) -> Steps[StoredReceipt]:
+    """Read a kept receipt.
+
+    Raises:
+        InspectionUnavailableError: `REQUEST_INSPECTION_UNAVAILABLE`, when there is none.
+    """
+    body: str | None = yield q.ReadRecord(_RECEIPT, request_id)
+    if body is None:
+        raise InspectionUnavailableError(
+            "No receipt of that request is kept in this store.",
+            fix="Check the id and the store; receipts are kept where a plan is given a store.",
+            request_id=request_id,
+        )
+    return msgspec.json.decode(body, type=StoredReceipt)
+
+
+def publish_steps(handle: str, text: str, *, now: int) -> Steps[None]:
+    """Keep the exact text behind a handle."""
+    yield q.Lock(LOCK, LOCK)
+    yield q.Write((q.PutRecord("offload", handle, "", msgspec.json.encode(text).decode(), now),))
+
+
+def recall_steps(handle: str) -> Steps[str | None]:
+    """Read the exact text behind a handle; `None` when there is none."""
+    body: str | None = yield q.ReadRecord("offload", handle)
+    return None if body is None else msgspec.json.decode(body, type=str)

@@ -1,0 +1,137 @@
+"""Supporting: calls to summary models, sync and async, with time limits; failures become answers.
+
+What a model raises is an answer to the strategy, which decides whether to ask again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thusfar.models.contracts import GeneratedText, as_text, generator_of
+from thusfar.planner.receipt import SupportReceipt
+from thusfar.summaries.values import SupportAnswer, SupportCall, SupportFailure
+from thusfar.tokens import Measure
+
+SUPPORT_TIMEOUT_SECONDS: Final = 120.0  # as long as a provider's own clients wait by default
+
+
+@dataclass(slots=True)
+class Supporter:
+    """Makes the support calls of one summary.
+
+    Attributes:
+        model: The summary model.
+        name: Its name.
+        prefix: Begins the ids of its support requests.
+        measure: Counts what was not reported.
+        timeout_seconds: How long a call may take.
+        room: Most input tokens of the model.
+        receipts: One for each call, in order.
+    """
+
+    model: Any
+    name: str
+    prefix: str
+    measure: Measure
+    timeout_seconds: float
+    room: int | None = None
+    receipts: list[SupportReceipt] = field(default_factory=list)
+
+    def _arguments(self, call: SupportCall) -> dict[str, Any]:
+        return {
+            "model": self.name,
+            "prompt": call.prompt,
+            "system": call.system,
+            "max_output_tokens": call.max_output_tokens,
+        }
+
+    def _id(self) -> str:
+        return f"{self.prefix}.s{len(self.receipts) + 1}"
+
+    def _answered(self, call: SupportCall, said: GeneratedText) -> SupportAnswer:
+        request_id = self._id()
+        counted = self.measure.text(said.text)
+        self._receipt(
+            request_id,
+            call,
+            output=said.output_tokens if said.output_tokens is not None else counted,
+            outcome="answered",
+        )
+        return SupportAnswer(text=said.text, finish=said.finish, request_id=request_id)
+
+    def _failed(self, call: SupportCall, error: Exception) -> SupportFailure:
+        request_id = self._id()
+        late = isinstance(error, TimeoutError)
+        outcome = "timed-out" if late else f"raised {type(error).__name__}"
+        self._receipt(request_id, call, output=None, outcome=outcome)
+        return SupportFailure(
+            error=error, reason="timed-out" if late else "raised", request_id=request_id
+        )
+
+    def _receipt(
+        self, request_id: str, call: SupportCall, *, output: int | None, outcome: str
+    ) -> None:
+        self.receipts.append(
+            SupportReceipt(
+                id=request_id,
+                model=self.name,
+                purpose=call.purpose,
+                input_tokens=call.input_tokens,
+                max_input_tokens=self.room,
+                output_tokens=output,
+                outcome=outcome,
+                attempt=call.attempt,
+                start=call.start,
+                end=call.end,
+            )
+        )
+
+    async def acall(self, call: SupportCall) -> SupportAnswer | SupportFailure:
+        """Call the model without blocking the event loop."""
+        try:
+            generate = generator_of(self.model)
+            async with asyncio.timeout(self.timeout_seconds):
+                if inspect.iscoroutinefunction(generate):
+                    said = await generate(**self._arguments(call))
+                else:
+                    said = await asyncio.to_thread(generate, **self._arguments(call))
+                    if inspect.isawaitable(said):
+                        said = await said
+            return self._answered(call, as_text(said))
+        except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
+            return self._failed(call, error)
+
+    def call(self, call: SupportCall) -> SupportAnswer | SupportFailure:
+        """Call the model and wait for it, at most as long as the time limit."""
+        try:
+            return self._answered(call, as_text(self._within_time(call)))
+        except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
+            return self._failed(call, error)
+
+    def _within_time(self, call: SupportCall) -> Any:
+        outcome: list[Any] = []
+        raised: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                said = generator_of(self.model)(**self._arguments(call))
+                outcome.append(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
+            except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
+                raised.append(error)
+
+        worker = threading.Thread(target=work, name="thusfar-summary", daemon=True)
+        worker.start()
+        worker.join(self.timeout_seconds)
+        if worker.is_alive():
+            raise TimeoutError
+        if raised:
+            raise raised[0]
+        return outcome[0]
+
+
+async def _awaited(said: Any) -> Any:
+    return await said

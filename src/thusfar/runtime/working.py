@@ -1,0 +1,261 @@
+"""Working: one summary from its lease to the store, once for each process and once for all.
+
+The steps are written once. A sync caller runs them where it stands; an async one runs them as a
+task of their own, so that a caller who gives up does not take the work with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.artifacts import Artifact, SourceArtifact
+from thusfar.drive import Steps, adrive, drive
+from thusfar.errors import SummaryFailedError
+from thusfar.planner.questions import Prepare, Prepared
+from thusfar.runtime.keeping import (
+    Lease,
+    Place,
+    find_source_steps,
+    find_steps,
+    keep_steps,
+    lease_steps,
+    release_steps,
+)
+from thusfar.runtime.supporting import Supporter
+from thusfar.storage.base import Store
+from thusfar.summaries.making import make_source_summary, make_summary
+from thusfar.summaries.values import ReadRange, SummaryJob, SupportCall
+
+FIRST_PAUSE: Final = 0.02  # seconds between looks at another's lease; doubled up to the longest
+LONGEST_PAUSE: Final = 1.0
+
+
+class RunStore(msgspec.Struct, frozen=True, kw_only=True):
+    """Question: run these steps in the store."""
+
+    steps: Any
+
+
+class Pause(msgspec.Struct, frozen=True, kw_only=True):
+    """Question: wait a little for whoever holds the lease."""
+
+    seconds: float
+
+
+@dataclass(slots=True)
+class Work:
+    """One summary being made.
+
+    Attributes:
+        ask: What is to be made.
+        supporter: Makes the calls.
+        store: Where it is kept.
+        holder: Who asks for the lease.
+        lease_seconds: How long a lease lasts without a sign of life.
+        place: Steps that find where it belongs in a thread; `None` for caller-owned messages.
+        lease: The lease, while it is held.
+    """
+
+    ask: Prepare
+    supporter: Supporter
+    store: Store
+    holder: str
+    lease_seconds: float
+    place: Callable[[Artifact], Steps[Place]] | None = None
+    lease: Lease | None = field(default=None, init=False)
+
+    def steps(self) -> Steps[Prepared]:
+        """Take the lease, make the summary and keep it; or wait for whoever makes it."""
+        job = self.ask.job
+        pause = FIRST_PAUSE
+        waited = False
+        while True:
+            there = yield RunStore(steps=self._find())
+            if there is not None:
+                return Prepared(artifact=there, how="joined" if waited else "found")
+            self.lease = yield RunStore(steps=self._take())
+            if self.lease is not None:
+                break
+            waited = True
+            yield Pause(seconds=pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
+        there = yield RunStore(steps=self._find())  # made between the look and the lease
+        if there is not None:
+            return Prepared(artifact=there, how="found")
+        made: Any
+        if isinstance(job, SummaryJob):
+            made = yield from make_summary(job)
+        else:
+            made = yield from make_source_summary(job)
+        kept = yield RunStore(steps=self._keep(made))
+        return Prepared(artifact=kept, how="made")
+
+    def _find(self) -> Steps[Artifact | SourceArtifact | None]:
+        job, now = self.ask.job, self.store.clock()
+        if not isinstance(job, SummaryJob):
+            return (yield from find_source_steps(job.key, now=now))
+        ends = ((job.messages, job.chain),)
+        found = yield from find_steps(job.identity.digest, ends, now=now)
+        return found[0] if found else None
+
+    def _take(self) -> Steps[Lease | None]:
+        now = self.store.clock()
+        until = now + int(self.lease_seconds * 1000)
+        return (yield from lease_steps(self.ask.job.key, holder=self.holder, now=now, until=until))
+
+    def _keep(self, made: Artifact | SourceArtifact) -> Steps[Any]:
+        place = Place()
+        if self.place is not None and isinstance(made, Artifact):
+            place = yield from self.place(made)
+        ttl = self.ask.job.options.ttl_seconds
+        return (yield from keep_steps(made, place, now=self.store.clock(), ttl_seconds=ttl))
+
+    def run(self) -> Prepared:
+        """Do the work here and now."""
+        try:
+            return drive(self.steps(), self._answer)
+        finally:
+            if self.lease is not None:
+                self.store.run(release_steps(self.lease))
+
+    async def arun(self) -> Prepared:
+        """Do the work without blocking the event loop."""
+        try:
+            return await adrive(self.steps(), self._aanswer)
+        finally:
+            if self.lease is not None:
+                await self.store.arun(release_steps(self.lease))
+
+    def _answer(self, question: Any) -> Any:
+        match question:
+            case RunStore(steps=steps):
+                return self.store.run(steps)
+            case SupportCall():
+                if self.lease is not None:
+                    self.lease = self.store.run(self._take()) or self.lease
+                return self.supporter.call(question)
+            case ReadRange(start=start, end=end) if self.ask.read is not None:
+                return self.ask.read(start, end)
+            case Pause(seconds=seconds):
+                return time.sleep(seconds)
+            case _:
+                raise AssertionError
+
+    async def _aanswer(self, question: Any) -> Any:
+        match question:
+            case RunStore(steps=steps):
+                return await self.store.arun(steps)
+            case SupportCall():
+                if self.lease is not None:
+                    self.lease = await self.store.arun(self._take()) or self.lease
+                return await self.supporter.acall(question)
+            case Pause(seconds=seconds):
+                return await asyncio.sleep(seconds)
+            case _:
+                return self._answer(question)
+
+
+@dataclass(slots=True)
+class _Running:
+    """Work in flight, and the thread that does it."""
+
+    future: Future[Prepared]
+    thread: int
+
+
+class InFlight:
+    """Joins identical work of one process; a waiter that gives up stops nobody else."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running: dict[str, _Running] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def run(self, work: Work) -> Prepared:
+        """Join work that another thread does, or do it here."""
+        key = work.ask.job.key
+        mine = _Running(Future(), threading.get_ident())
+        with self._lock:
+            other = self._running.get(key)
+            if other is None:
+                self._running[key] = mine
+        if other is not None and other.thread != mine.thread:
+            return _as_joined(other.future.result())
+        try:
+            prepared = work.run()
+        except BaseException as error:
+            self._end(key, mine, error=error)
+            raise
+        self._end(key, mine, prepared=prepared)
+        return prepared
+
+    async def arun(self, work: Work) -> Prepared:
+        """Join work in flight, or start it as a task of its own and wait for it."""
+        key = work.ask.job.key
+        mine = _Running(Future(), threading.get_ident())
+        with self._lock:
+            other = self._running.get(key)
+            if other is None:
+                self._running[key] = mine
+        if other is not None:
+            return _as_joined(await asyncio.shield(asyncio.wrap_future(other.future)))
+        task = asyncio.get_running_loop().create_task(self._task(key, mine, work))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(asyncio.wrap_future(mine.future))
+
+    async def _task(self, key: str, mine: _Running, work: Work) -> None:
+        try:
+            prepared = await work.arun()
+        except BaseException as error:
+            self._end(key, mine, error=error)
+            if not isinstance(error, Exception):
+                raise
+        else:
+            self._end(key, mine, prepared=prepared)
+
+    def _end(
+        self,
+        key: str,
+        mine: _Running,
+        *,
+        prepared: Prepared | None = None,
+        error: BaseException | None = None,
+    ) -> None:
+        """Forget the work first, so that nobody joins what has failed."""
+        with self._lock:
+            if self._running.get(key) is mine:
+                del self._running[key]
+        if mine.future.done():
+            return
+        if prepared is not None:
+            mine.future.set_result(prepared)
+        elif isinstance(error, Exception):
+            mine.future.set_exception(error)
+        else:
+            mine.future.set_exception(interrupted())
+
+    async def drain(self) -> None:
+        """Wait until all work in flight here has ended."""
+        while self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+
+def interrupted() -> SummaryFailedError:
+    """Make the error for work whose event loop ended under it."""
+    return SummaryFailedError(
+        "The work on a summary was interrupted.", fix="Plan again.", reason="interrupted"
+    )
+
+
+def _as_joined(prepared: Prepared) -> Prepared:
+    how = "found" if prepared.how == "found" else "joined"
+    return msgspec.structs.replace(prepared, how=how)
