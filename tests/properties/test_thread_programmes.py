@@ -57,7 +57,7 @@ class Programme(RuleBasedStateMachine):
                 outcomes.append(("refusal", (error.code, error.args[0])))
         first = outcomes[0]
         for other in outcomes[1:]:
-            assert other == first, f"{verb} differed between stores"
+            assert other == first, f"{verb} differed between stores: {first} {other}"
         return first
 
     def new_id(self) -> str:

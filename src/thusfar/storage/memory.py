@@ -213,6 +213,11 @@ def _set_state(space: Space, change: q.SetState) -> None:
         space.replace(msgspec.structs.replace(space.node(node), state=change.state))
 
 
+def _resize_group(space: Space, change: q.ResizeGroup) -> None:
+    for row in space.between(change.low, change.high):
+        space.replace(msgspec.structs.replace(row, size=change.high - change.low + 1))
+
+
 def _clear_pending(space: Space, change: q.ClearPending) -> None:
     for node in change.nodes:
         space.replace(msgspec.structs.replace(space.node(node), pending=""))
@@ -351,6 +356,7 @@ CHANGES: dict[type, Answer] = {
     q.AddNodes: _add_nodes,
     q.PutChains: _put_chains,
     q.SetState: _set_state,
+    q.ResizeGroup: _resize_group,
     q.ClearPending: _clear_pending,
     q.EraseNodes: _erase_nodes,
     q.DropNodes: _drop_nodes,

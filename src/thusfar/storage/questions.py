@@ -260,6 +260,13 @@ class SetState(_Question, frozen=True):
     state: int
 
 
+class ResizeGroup(_Question, frozen=True):
+    """Say how many messages are left of a group whose end was deleted."""
+
+    low: int
+    high: int
+
+
 class ClearPending(_Question, frozen=True):
     """Forget the open calls at nodes, whose exchange can no longer be completed."""
 
@@ -359,6 +366,7 @@ Change = (
     | AddNodes
     | PutChains
     | SetState
+    | ResizeGroup
     | ClearPending
     | EraseNodes
     | DropNodes

@@ -334,6 +334,13 @@ def _set_state(sql: Sql, change: q.SetState) -> Steps[None]:
     yield Many(statement, [(change.state, node, sql.namespace) for node in change.nodes])
 
 
+def _resize_group(sql: Sql, change: q.ResizeGroup) -> Steps[None]:
+    yield (
+        "UPDATE thusfar_node SET size = ? WHERE node BETWEEN ? AND ? AND namespace = ?",
+        (change.high - change.low + 1, change.low, change.high, sql.namespace),
+    )
+
+
 def _clear_pending(sql: Sql, change: q.ClearPending) -> Steps[None]:
     statement = "UPDATE thusfar_node SET pending = '' WHERE node = ? AND namespace = ?"
     yield Many(statement, [(node, sql.namespace) for node in change.nodes])
@@ -468,6 +475,7 @@ CHANGES: Final[dict[type, Callable[[Sql, Any], Steps[None]]]] = {
     q.AddNodes: _add_nodes,
     q.PutChains: _put_chains,
     q.SetState: _set_state,
+    q.ResizeGroup: _resize_group,
     q.ClearPending: _clear_pending,
     q.EraseNodes: _erase_nodes,
     q.DropNodes: _drop_nodes,

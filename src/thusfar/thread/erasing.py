@@ -174,6 +174,8 @@ def delete_branch_steps(ctx: Context, clock: Clock, message_id: str) -> Steps[Er
         changes.append(q.DropNodes(low, high))
         if low & POSITION_MASK == 0:
             changes.append(q.DropBranch(branch_of(low)))
+    if target.at:
+        changes.append(q.ResizeGroup(target.node - target.at, target.node - 1))
     changes.append(q.PutThread(msgspec.structs.replace(thread, spent=1, updated_at=clock())))
     changes += [
         q.PutHead(msgspec.structs.replace(head, flags=head.flags | SPENT)) for head in heads

@@ -196,6 +196,19 @@ def an_alternative_is_deleted_with_all_that_follows(store: Store) -> None:
     sound(told)
 
 
+def the_answer_of_a_turn_can_be_deleted(store: Store) -> None:
+    """What is left of its group is its question, and a page of it is whole."""
+    told = thread(store)
+    told.commit_turn([user("u1"), assistant("a1"), assistant("a2")], after=None)
+    told.regenerate("u1", assistant("b1"))
+    assert told.delete(branch="a1").message_ids == ("a1", "a2")
+    assert told.read().ids == ("u1", "b1")
+    assert told.rewind("u1").ids == ("u1",)
+    assert told.read(limit=1).ids == ("u1",)
+    told.append(assistant("c1"))
+    sound(told)
+
+
 def the_older_branch_can_be_deleted_too(store: Store) -> None:
     """What was stored first at a place goes, and the place takes new messages."""
     told = conversation(store, 3)
