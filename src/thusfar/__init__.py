@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from thusfar._history import RecentHistory as RecentHistory
     from thusfar._history import history as history
     from thusfar._options import RecentHistoryOptions as RecentHistoryOptions
+    from thusfar._summarize import Redaction as Redaction
     from thusfar._summarize import SummarizeStrategy as SummarizeStrategy
     from thusfar._summarize import SummaryOptions as SummaryOptions
     from thusfar._summarize import summarize as summarize
@@ -70,7 +71,7 @@ _HOMES = {
         "history",
     ),
     "_options": ("RecentHistoryOptions",),
-    "_summarize": ("SummarizeStrategy", "SummaryOptions", "summarize"),
+    "_summarize": ("Redaction", "SummarizeStrategy", "SummaryOptions", "summarize"),
     "budget": ("InputBudget",),
     "capacity": ("ModelCapacity", "capacity_of"),
     "dialects": ("Dialect", "detect", "dialect", "register"),

@@ -6,9 +6,10 @@ from typing import Any
 
 import msgspec
 
+from thusfar._setting import Setting, in_dialect, sequence_of
 from thusfar._window import Window
 from thusfar.dialects import Dialect
-from thusfar.projection import Projection, Setting, finish, in_dialect, sequence_of
+from thusfar.projection import Projection, finish
 from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges
 from thusfar.repair import defects
 from thusfar.tokens import Measure

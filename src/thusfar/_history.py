@@ -26,12 +26,13 @@ from thusfar._options import (
     check_positive,
     from_mapping,
 )
+from thusfar._setting import Setting
 from thusfar._summarize import SummarizeStrategy, SummaryOptions
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect
 from thusfar.errors import OptionsError
-from thusfar.projection import Projection, Setting, project_recent
+from thusfar.projection import Projection, project_recent
 
 OnMiss = Literal["inline", "recent-only", "fail"]
 

@@ -47,7 +47,7 @@ class Ledger:
         size = len(older.texts)
         self._first -= len(older.sizes)
         self._texts = older.texts + self._texts
-        self._counts = [None] * size + self._counts
+        self._counts[:0] = [None] * size
         offsets = list(accumulate(older.sizes, initial=0))
         self._offsets = offsets + [offset + size for offset in self._offsets[1:]]
         for index, content in older.media.items():

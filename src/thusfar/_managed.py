@@ -15,26 +15,18 @@ from typing import Any, Final
 
 import msgspec
 
+from thusfar._choice import Choice, choose
 from thusfar._digest import digest_lines, fenced
 from thusfar._options import RecentHistoryOptions
+from thusfar._setting import Setting, in_dialect, sequence_of
 from thusfar._summarize import LEAST_LINE_CHARS, SummaryOptions
+from thusfar._view import View, unit_counts, window_warnings
 from thusfar.budget import Limits, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.dialects import Dialect
 from thusfar.errors import RepresentationUnavailableError
 from thusfar.messages import Message, Text
-from thusfar.projection import (
-    Choice,
-    Projection,
-    Setting,
-    View,
-    choose,
-    in_dialect,
-    sequence_of,
-    too_large,
-    unit_counts,
-    window_warnings,
-)
+from thusfar.projection import Projection, too_large
 from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning, as_ranges, without
 from thusfar.tokens import Measure, TokenCount
 

@@ -86,7 +86,8 @@ class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(value, RecentHistoryOptions):
             return value
         if isinstance(value, Mapping):
-            return from_mapping(cls, value, owner)
+            made: RecentHistoryOptions = from_mapping(cls, value, owner)
+            return made
         check_positive(owner, "messages", value)
         if value is None:
             raise OptionsError(

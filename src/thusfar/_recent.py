@@ -210,7 +210,7 @@ def _add_opener(window: Window, meter: Meter, selection: Selection) -> None:
     outside = (start, min(end, selection.start))
     if outside[0] < outside[1]:
         selection.opener = outside
-        selection.opener_outside = meter.holds(*outside)
+        selection.opener_outside = meter.counts(*outside)
 
 
 def newest_opener(window: Window, turns: list[int], end: int) -> Range:

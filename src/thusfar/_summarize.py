@@ -104,6 +104,33 @@ class summarize:  # noqa: N801 - a namespace of constructors, used like a module
         return _remake("digest", 1, (("line_max_chars", line_max_chars),))
 
 
+class Redaction(msgspec.Struct, frozen=True, kw_only=True):
+    """A named, versioned way to mask text on its way to the summary model.
+
+    Attributes:
+        name: Stable name; part of a summary's identity.
+        apply: A pure function from text to masked text.
+        version: Raise it whenever `apply` changes; part of a summary's identity.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for an empty name, a function that is none, or a
+            version that is not a whole number.
+    """
+
+    name: str
+    apply: Callable[[str], str]
+    version: int = 1
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not self.name or not callable(self.apply):
+            raise OptionsError(
+                "Redaction() got no name or no function.",
+                fix="Pass name= and apply=, a function of one text.",
+                option="redact",
+            )
+        check_positive("Redaction()", "version", self.version if self.version else 0)
+
+
 class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the summary of a managed history is made.
 

@@ -206,6 +206,13 @@ class Meter:
             return start < end
         return any(self._replaced.get(p) != () for p in range(start, end))
 
+    def counts(self, start: int, end: int) -> bool:
+        """Tell whether anything between `start` and `end` counts against the caps."""
+        return any(
+            position not in self._free and self._replaced.get(position) != ()
+            for position in range(start, end)
+        )
+
     def _weigh(self, positions: Sequence[int]) -> tuple[int, int]:
         replaced = self._replaced
         changed = [p for p in positions if p in replaced] if replaced else []

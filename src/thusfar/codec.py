@@ -274,7 +274,7 @@ def message_digest(message: Message) -> str:
     else:
         body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
         text = _canonical.encode(body)
-    return DIGEST_TAG + _sha256(_utf8(text)).hexdigest()
+    return DIGEST_TAG + _sha256(_utf8(text))
 
 
 def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
@@ -286,7 +286,7 @@ def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
         salt: Secret of the thread, so that a stored chain does not let erased text be
             guessed; empty for caller-owned lists.
     """
-    return DIGEST_TAG + _sha256(f"{salt}\n{previous}\n{digest}".encode()).hexdigest()
+    return DIGEST_TAG + _sha256(f"{salt}\n{previous}\n{digest}".encode())
 
 
 def _dumped(value: Any, *, sort_keys: bool) -> bytes:
@@ -304,10 +304,10 @@ def _dumped(value: Any, *, sort_keys: bool) -> bytes:
     return _utf8(text)
 
 
-def _sha256(data: bytes) -> Any:
+def _sha256(data: bytes) -> str:
     import hashlib  # loads OpenSSL, which a projection never needs
 
-    return hashlib.sha256(data)
+    return hashlib.sha256(data).hexdigest()
 
 
 def _utf8(text: str) -> bytes:

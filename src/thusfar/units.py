@@ -256,10 +256,9 @@ def _exchanges(facts: Sequence[Facts], pairs: _Pairs, *, complete: bool) -> list
     for position, fact in enumerate(facts):
         if fact.leads and position < last and facts[position + 1].role == "assistant":
             ends[position] = max(ends.get(position, 0), position + 1)
-    if complete:
-        reach, starts = -1, []
-    else:  # whether a border stands before the slice's first message is not known
-        reach, starts = max(pairs.unresolved, 0 if pairs.unresolved < 0 else -1), []
+    starts: list[int] = []
+    # On a slice, whether a border stands before its first message is not known.
+    reach = -1 if complete else max(pairs.unresolved, 0)
     for position in sorted(ends):
         if position > reach:
             starts += range(reach + 1, position + 1)

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from thusfar import sources
 from thusfar._history import history
+from thusfar._setting import Setting
 from thusfar._summarize import summarize
 from thusfar.budget import InputBudget
 from thusfar.cli.view import MOST_ROWS, Row, place, print_view, view_rows
 from thusfar.demo import transcript
-from thusfar.projection import Setting
 
 FERRY = transcript()
 SENT = ("system", "opener", "pinned", "sent", "repaired", "fixed")
@@ -135,9 +135,7 @@ def test_system_text_and_framing_outside_the_list_have_a_row():
 )
 def test_every_message_has_one_row_and_the_tokens_add_up(cap, tokens, cut, pins, digest):
     pinned = {id(FERRY[position]) for position in pins}
-    recent = history.recent(
-        messages=cap, tokens=tokens, cut=cut, pinned=lambda m: id(m) in pinned
-    )
+    recent = history.recent(messages=cap, tokens=tokens, cut=cut, pinned=lambda m: id(m) in pinned)
     policy = history(recent=recent, summary=summarize.digest()) if digest else recent
     projection, made = rows(policy, FERRY, system="Outside the list.")
 

@@ -4,11 +4,11 @@ import pytest
 
 from thusfar._history import history
 from thusfar._options import RecentHistoryOptions
+from thusfar._setting import Setting
 from thusfar._summarize import summarize
 from thusfar.budget import InputBudget
 from thusfar.cli.view_options import ViewOptions, default_tokens, pinned_by
 from thusfar.errors import OptionsError
-from thusfar.projection import Setting
 
 MESSAGES = [{"role": "user", "content": text} for text in "abcd"]
 

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
+from thusfar._setting import Setting
 from thusfar.cli.options import AsJson, DialectName
 from thusfar.cli.output import print_json
 from thusfar.cli.reading import Source, read_source
 from thusfar.cli.view_options import ViewOptions
 from thusfar.codec import to_json
-from thusfar.projection import Projection, Setting
+from thusfar.projection import Projection
 
 
 def project(

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from thusfar._setting import Setting
 from thusfar.cli.output import console, counted, preview, print_indented, print_table, shown
 from thusfar.dialects import dialect as dialect_named
-from thusfar.projection import Projection, Setting
+from thusfar.projection import Projection
 from thusfar.receipt import HistoryReceipt, Range
 from thusfar.sources import Loaded
 

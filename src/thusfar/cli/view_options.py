@@ -11,11 +11,11 @@ from cyclopts import Parameter
 from thusfar._history import HistoryPolicy, history
 from thusfar._managed import RECENT_SHARE
 from thusfar._options import Cut, RepairMode
+from thusfar._setting import Setting
 from thusfar._summarize import summarize
 from thusfar.budget import InputBudget, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.errors import OptionsError
-from thusfar.projection import Setting
 
 PolicyName = Literal["exact", "recent", "digest"]
 PINNED_BY_METADATA: Final = "metadata"

@@ -108,8 +108,9 @@ def survey(dialect: Dialect, messages: Sequence[Any]) -> tuple[list[Facts], Flat
 
     Both answer as `describe_all` and `flatten` do.
     """
-    bulk: Callable[[Sequence[Any]], tuple[list[Facts], Flat]] | None
-    bulk = getattr(dialect, "survey", None)
+    bulk: Callable[[Sequence[Any]], tuple[list[Facts], Flat]] | None = getattr(
+        dialect, "survey", None
+    )
     if bulk:
         return bulk(messages)
     return describe_all(dialect, messages), flatten(dialect, messages)

@@ -16,16 +16,17 @@ from functools import cached_property
 from itertools import accumulate, pairwise
 from typing import Any
 
+from thusfar._choice import Choice, choose
 from thusfar._digest import digest_lines, fenced
 from thusfar._history import HistoryOptions
 from thusfar._options import RecentHistoryOptions
 from thusfar._summarize import LEAST_LINE_CHARS, SummaryOptions
+from thusfar._view import View
 from thusfar.artifacts import Artifact, End, artifact_key, chain_over
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import RequestFacts
 from thusfar.planner.recall import recall_tool
 from thusfar.planner.shortening import shorten_before
-from thusfar.projection import Choice, View, choose
 from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
 from thusfar.summaries.rendering import fenced_summary
 from thusfar.summaries.values import SummaryJob

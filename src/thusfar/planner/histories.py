@@ -10,6 +10,8 @@ from thusfar._exact import project_exact
 from thusfar._history import HistoryOptions, ManagedHistory, RecentHistory
 from thusfar._managed import RECENT_SHARE
 from thusfar._options import RecentHistoryOptions
+from thusfar._setting import Setting
+from thusfar._view import unit_counts, window_warnings
 from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.errors import Diagnostic, RequestCompositionError
@@ -17,7 +19,7 @@ from thusfar.planner.facts import RequestFacts
 from thusfar.planner.forms import Form, Forms
 from thusfar.planner.questions import FindArtifacts, Unprepared
 from thusfar.planner.selection import Ladder, Rung
-from thusfar.projection import Setting, project_recent, unit_counts, window_warnings
+from thusfar.projection import project_recent
 from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges, without
 from thusfar.tokens import TokenCount
 

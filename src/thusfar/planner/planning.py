@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thusfar._history import ManagedHistory
+from thusfar._setting import system_text
 from thusfar.drive import Steps
 from thusfar.errors import OptionsError, SummaryFailedError
 from thusfar.planner.facts import RequestFacts
@@ -33,7 +34,6 @@ from thusfar.planner.questions import (
 from thusfar.planner.refusing import not_shorter, too_large, unavailable
 from thusfar.planner.sealing import Assembled, Sealed, assemble, seal
 from thusfar.planner.selection import Floor, Ladder, Rung, Selection, select, total
-from thusfar.projection import system_text
 from thusfar.receipt import ReceiptWarning
 
 COUNTS_AT_MOST: Final = 3  # questions to a provider's counter in one plan

@@ -1,0 +1,140 @@
+"""The view of a choice: its messages as repaired, and what its receipt says of the window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from thusfar._choice import Choice
+from thusfar._options import RecentHistoryOptions
+from thusfar._recent import Caps, Selection
+from thusfar.dialects import Dialect
+from thusfar.receipt import (
+    HistoryReceipt,
+    Range,
+    ReceiptWarning,
+    Repair,
+    UnitCounts,
+    as_ranges,
+    within,
+    without,
+)
+from thusfar.repair import Repairs
+
+
+class View:
+    """Builds the list of messages of a view from positions and repairs."""
+
+    __slots__ = ("_messages", "dialect", "repairs")
+
+    def __init__(self, messages: Sequence[Any], dialect: Dialect, repairs: Repairs) -> None:
+        self._messages = messages
+        self.dialect = dialect
+        self.repairs = repairs
+
+    def messages(self, ranges: Sequence[Range]) -> list[Any]:
+        """The messages at these positions, as repaired, in order."""
+        replaced = self.repairs.replaced
+        view: list[Any] = []
+        for start, end in ranges:
+            if replaced:
+                for position in range(start, end):
+                    if position in replaced:
+                        view += replaced[position]
+                    else:
+                        view.append(self._messages[position])
+            else:
+                view += self._messages[start:end]
+        return view
+
+    def absent(self, ranges: Sequence[Range]) -> tuple[Range, ...]:
+        """Positions whose own message is not in the view because of a repair."""
+        made, replaced = self.repairs.made, self.repairs.replaced
+        return as_ranges(
+            [
+                (p, p + 1)
+                for p, span in replaced.items()
+                if len(span) == made.get(p, 0) and within(ranges, p)
+            ]
+        )
+
+    def notes(self, ranges: Sequence[Range]) -> tuple[Repair, ...]:
+        """The repairs made in these ranges, by position."""
+        return tuple(
+            note
+            for position in sorted(self.repairs.notes)
+            if within(ranges, position)
+            for note in self.repairs.notes[position]
+        )
+
+    def added(self, ranges: Sequence[Range]) -> int:
+        """How many messages of the view are not the caller's."""
+        return sum(
+            count for position, count in self.repairs.made.items() if within(ranges, position)
+        )
+
+
+def recent_receipt(
+    choice: Choice, view: View, options: RecentHistoryOptions, dialect: Dialect
+) -> HistoryReceipt:
+    """Write the receipt of an exact recent suffix."""
+    window, selection, ranges = choice.window, choice.selection, choice.ranges
+    absent = view.absent(ranges)
+    omitted = without(((window.system, window.end),), ranges)
+    opener = as_ranges([selection.opener]) if selection.opener_outside else ()
+    opener = without(opener, choice.pinned)
+    return HistoryReceipt(
+        policy="recent",
+        options=options.to_json(),
+        dialect=dialect.name,
+        messages=window.end,
+        system=window.system,
+        kept=without(ranges, absent),
+        omitted=omitted,
+        opener=opener,
+        pinned=choice.pinned,
+        units=unit_counts(choice),
+        added=view.added(ranges),
+        repairs=view.notes(ranges),
+        warnings=window_warnings(
+            selection,
+            options,
+            omitted=bool(omitted),
+            pending=len(window.grouping.pending),
+        ),
+    )
+
+
+def unit_counts(choice: Choice) -> UnitCounts:
+    """Count the units of the exact suffix."""
+    chosen = choice.selection
+    exchanges = choice.window.exchanges_within(chosen.start, choice.window.end)
+    return UnitCounts(cut=chosen.cut, kept=chosen.units, exchanges=len(exchanges))
+
+
+def window_warnings(
+    chosen: Selection, options: RecentHistoryOptions, *, omitted: bool, pending: int
+) -> tuple[ReceiptWarning, ...]:
+    """List what a reader of the receipt should know about the window.
+
+    Args:
+        chosen: The window.
+        options: The policy.
+        omitted: Whether the view leaves anything out.
+        pending: How many calls wait at the end of the transcript.
+    """
+    caps = Caps(options.messages, options.tokens, *chosen.used)
+    facts: dict[str, int | float | str] = {"messages": chosen.used[0]}
+    if options.tokens is not None:
+        facts["tokens"] = chosen.used[1]
+    warnings: list[ReceiptWarning] = []
+    if chosen.overflow:
+        warnings.append(ReceiptWarning(code="HISTORY_CAP_OVERFLOW", facts=facts))
+    if omitted and not caps.used_up():
+        warnings.append(ReceiptWarning(code="HISTORY_CAUSAL_BOUNDARY", facts=facts))
+    if chosen.opener_outside:
+        size = chosen.opener[1] - chosen.opener[0]
+        warnings.append(ReceiptWarning(code="HISTORY_OPENER_OUTSIDE_CAP", facts={"messages": size}))
+    if pending:
+        warnings.append(ReceiptWarning(code="HISTORY_OPEN_CALLS", facts={"calls": pending}))
+    return tuple(warnings)
