@@ -198,3 +198,17 @@ def test_a_receipt_is_json_and_reads_well():
     assert "35–39" in str(receipt)
     assert receipt.kept_messages == 5
     assert receipt.omitted_messages == 35
+
+
+def test_a_pinned_opener_is_a_pin_and_not_outside_the_caps():
+    talk = [
+        {"role": "user", "content": "the goal"},
+        *({"role": "assistant", "content": f"step {n}"} for n in range(9)),
+    ]
+
+    receipt = history.recent(3, pinned=lambda m: m["role"] == "user").project(talk).receipt
+
+    assert receipt.pinned == ((0, 1),)
+    assert receipt.opener == ()
+    assert "HISTORY_OPENER_OUTSIDE_CAP" not in [w.code for w in receipt.warnings]
+    assert receipt.kept == ((0, 1), (7, 10))
