@@ -16,7 +16,7 @@ from thusfar._window import Window
 from thusfar.cli.fixes import fix_for
 from thusfar.dialects import Dialect
 from thusfar.dialects.rules import Rule, Wire, check_wire
-from thusfar.units import Grouping, Place
+from thusfar.units import Place
 
 DEFECT: Final = "INVALID_HISTORY_TRANSCRIPT"
 RULE_BROKEN: Final = "WIRE_RULE_BROKEN"
@@ -65,7 +65,8 @@ def find(messages: Sequence[Any], dialect: Dialect, wire: Wire) -> Findings:
     """Check a whole transcript.
 
     A call at the very end that still waits is a note: the rules that miss its result are not
-    reported for it.
+    reported for it. So is a result whose call the provider may hold, where a request continues
+    what the provider stores.
 
     Args:
         messages: The transcript.
@@ -82,14 +83,15 @@ def find(messages: Sequence[Any], dialect: Dialect, wire: Wire) -> Findings:
         if not expected:
             broken.setdefault(found.rule, []).append(found.position)
     by_name = {rule.name: rule for rule in rules}
+    held = _orphans(grouping.orphans, first, held=wire.continued)
     complaints = [
-        *_defects(grouping, first),
+        *(() if wire.continued else held),
+        *_unanswered(grouping.unanswered, first),
         *(_broken(by_name[name], positions) for name, positions in broken.items()),
     ]
     complaints.sort(key=lambda complaint: (complaint.positions[0], complaint.code, complaint.name))
-    return Findings(
-        rules=len(rules), findings=tuple(complaints), notes=_pending(grouping.pending, first)
-    )
+    notes = (*(held if wire.continued else ()), *_pending(grouping.pending, first))
+    return Findings(rules=len(rules), findings=tuple(complaints), notes=notes)
 
 
 def rules_of(dialect: Dialect) -> tuple[Rule, ...]:
@@ -99,31 +101,42 @@ def rules_of(dialect: Dialect) -> tuple[Rule, ...]:
     return found
 
 
-def _defects(grouping: Grouping, first: int) -> list[Complaint]:
-    made = []
-    if grouping.orphans:
-        made.append(
-            Complaint(
-                code=DEFECT,
-                name="orphan-result",
-                positions=_positions(grouping.orphans, first),
-                what="A result answers no call before it, or one that was answered already.",
-                fix="Remove the result, or put its call before it; project --repair drop leaves "
-                "it out of a view.",
-            )
-        )
-    if grouping.unanswered:
-        made.append(
-            Complaint(
-                code=DEFECT,
-                name="unanswered-call",
-                positions=_positions(grouping.unanswered, first),
-                what="A call was never answered though the conversation went on.",
-                fix="Add its result, or remove the call; project --repair close fills in a marked "
-                "result, --repair drop leaves the call out.",
-            )
-        )
-    return made
+def _orphans(orphans: Sequence[Place], first: int, *, held: bool) -> tuple[Complaint, ...]:
+    """Complain about results without a call; `held`: the provider may hold their calls."""
+    if not orphans:
+        return ()
+    what = "A result answers no call before it, or one that was answered already."
+    fix = (
+        "Remove the result, or put its call before it; project --repair drop leaves it out of a "
+        "view."
+    )
+    if held:
+        what = "A result answers no call of this request; the provider may hold the call."
+        fix = "Send the request as it is, or project the whole conversation instead."
+    return (
+        Complaint(
+            code=DEFECT,
+            name="orphan-result",
+            positions=_positions(orphans, first),
+            what=what,
+            fix=fix,
+        ),
+    )
+
+
+def _unanswered(unanswered: Sequence[Place], first: int) -> tuple[Complaint, ...]:
+    if not unanswered:
+        return ()
+    return (
+        Complaint(
+            code=DEFECT,
+            name="unanswered-call",
+            positions=_positions(unanswered, first),
+            what="A call was never answered though the conversation went on.",
+            fix="Add its result, or remove the call; project --repair close fills in a marked "
+            "result, --repair drop leaves the call out.",
+        ),
+    )
 
 
 def _broken(rule: Rule, positions: Sequence[int]) -> Complaint:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
-_REST: Final = "Change the message so that this holds."
+UNKNOWN_RULE: Final = "Change the message so that this holds."
 
-_FIXES: Final = {
+FIXES: Final = {
     "alternate": "Join neighbouring messages of the same role into one.",
     "cache-breakpoints": "Remove cache_control from the earliest blocks.",
     "call-after-user": "Put the user's message, or the responses, before the calls.",
@@ -56,4 +56,4 @@ _FIXES: Final = {
 
 def fix_for(rule: str) -> str:
     """Give the fix for a rule, by its full name such as `anthropic/first-user`."""
-    return _FIXES.get(rule.rpartition("/")[2], _REST)
+    return FIXES.get(rule.rpartition("/")[2], UNKNOWN_RULE)

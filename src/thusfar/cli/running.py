@@ -60,7 +60,13 @@ def build_app(commands: Sequence[Command], *, used: str | None) -> App:
         commands: The commands.
         used: Name of the one that is used: its help is its own docstring, not the summary.
     """
-    app = App(name="thusfar", help=_HELP, version=f"thusfar {__version__}", help_format="markdown")
+    app = App(
+        name="thusfar",
+        help=_HELP,
+        help_format="markdown",
+        version=f"thusfar {__version__}",
+        suppress_keyboard_interrupt=False,
+    )
     for number, command in enumerate(commands):
         listed: dict[str, Any] = (
             {} if command.name == used else {"help": command.summary, "sort_key": number}
