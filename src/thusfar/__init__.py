@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from thusfar.dialects import register as register
     from thusfar.errors import Diagnostic as Diagnostic
     from thusfar.errors import HistoryError as HistoryError
+    from thusfar.errors import InspectionUnavailableError as InspectionUnavailableError
     from thusfar.errors import MissingExtraError as MissingExtraError
     from thusfar.errors import OptionsError as OptionsError
     from thusfar.errors import ProviderError as ProviderError
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from thusfar.errors import RequestCompositionError as RequestCompositionError
     from thusfar.errors import RequestTooLargeError as RequestTooLargeError
     from thusfar.errors import StorageError as StorageError
+    from thusfar.errors import SummaryFailedError as SummaryFailedError
     from thusfar.errors import ThreadError as ThreadError
     from thusfar.errors import TranscriptError as TranscriptError
     from thusfar.errors import UnsupportedPartError as UnsupportedPartError
@@ -53,10 +55,36 @@ if TYPE_CHECKING:
     from thusfar.messages import Text as Text
     from thusfar.messages import ToolCall as ToolCall
     from thusfar.messages import ToolResult as ToolResult
+    from thusfar.models import GeneratedObject as GeneratedObject
+    from thusfar.models import GeneratedText as GeneratedText
+    from thusfar.models import GenerateObject as GenerateObject
+    from thusfar.models import GenerateText as GenerateText
+    from thusfar.models import Scripted as Scripted
+    from thusfar.planner.contributors import context as context
+    from thusfar.planner.contributors import droppable as droppable
+    from thusfar.planner.contributors import offload as offload
+    from thusfar.planner.contributors import offloadable as offloadable
+    from thusfar.planner.contributors import prefer as prefer
+    from thusfar.planner.contributors import summarizable as summarizable
+    from thusfar.planner.contributors import when as when
+    from thusfar.planner.receipt import Inspection as Inspection
+    from thusfar.planner.receipt import RequestReceipt as RequestReceipt
     from thusfar.projection import Projection as Projection
     from thusfar.receipt import HistoryReceipt as HistoryReceipt
     from thusfar.receipt import ReceiptWarning as ReceiptWarning
     from thusfar.receipt import Repair as Repair
+    from thusfar.runtime.edge import Runtime as Runtime
+    from thusfar.runtime.planned import Accepted as Accepted
+    from thusfar.runtime.planned import Planned as Planned
+    from thusfar.runtime.planning import Preview as Preview
+    from thusfar.runtime.planning import compact_now as compact_now
+    from thusfar.runtime.planning import compact_now_sync as compact_now_sync
+    from thusfar.runtime.planning import inspect_request as inspect_request
+    from thusfar.runtime.planning import inspect_request_sync as inspect_request_sync
+    from thusfar.runtime.planning import plan as plan
+    from thusfar.runtime.planning import plan_sync as plan_sync
+    from thusfar.runtime.planning import preview as preview
+    from thusfar.runtime.planning import preview_sync as preview_sync
     from thusfar.tokens import Counter as Counter
     from thusfar.tokens import TokenCount as TokenCount
     from thusfar.tokens import per_message as per_message
@@ -71,13 +99,27 @@ _HOMES = {
         "history",
     ),
     "_options": ("RecentHistoryOptions",),
-    "_summarize": ("Redaction", "SummarizeStrategy", "SummaryOptions", "summarize"),
+    "_summarize": (
+        "Redaction",
+        "SummarizeStrategy",
+        "SummaryOptions",
+        "summarize",
+    ),
     "budget": ("InputBudget",),
-    "capacity": ("ModelCapacity", "capacity_of"),
-    "dialects": ("Dialect", "detect", "dialect", "register"),
+    "capacity": (
+        "ModelCapacity",
+        "capacity_of",
+    ),
+    "dialects": (
+        "Dialect",
+        "detect",
+        "dialect",
+        "register",
+    ),
     "errors": (
         "Diagnostic",
         "HistoryError",
+        "InspectionUnavailableError",
         "MissingExtraError",
         "OptionsError",
         "ProviderError",
@@ -85,6 +127,7 @@ _HOMES = {
         "RequestCompositionError",
         "RequestTooLargeError",
         "StorageError",
+        "SummaryFailedError",
         "ThreadError",
         "TranscriptError",
         "UnsupportedPartError",
@@ -100,9 +143,53 @@ _HOMES = {
         "ToolCall",
         "ToolResult",
     ),
+    "models": (
+        "GenerateObject",
+        "GenerateText",
+        "GeneratedObject",
+        "GeneratedText",
+        "Scripted",
+    ),
+    "planner.contributors": (
+        "context",
+        "droppable",
+        "offload",
+        "offloadable",
+        "prefer",
+        "summarizable",
+        "when",
+    ),
+    "planner.receipt": (
+        "Inspection",
+        "RequestReceipt",
+    ),
     "projection": ("Projection",),
-    "receipt": ("HistoryReceipt", "ReceiptWarning", "Repair"),
-    "tokens": ("Counter", "TokenCount", "per_message"),
+    "receipt": (
+        "HistoryReceipt",
+        "ReceiptWarning",
+        "Repair",
+    ),
+    "runtime.edge": ("Runtime",),
+    "runtime.planned": (
+        "Accepted",
+        "Planned",
+    ),
+    "runtime.planning": (
+        "Preview",
+        "compact_now",
+        "compact_now_sync",
+        "inspect_request",
+        "inspect_request_sync",
+        "plan",
+        "plan_sync",
+        "preview",
+        "preview_sync",
+    ),
+    "tokens": (
+        "Counter",
+        "TokenCount",
+        "per_message",
+    ),
 }
 _MODULE_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -23,6 +23,8 @@ _ERRORS = {
     "MISSING_EXTRA": "A feature needed a package that an optional extra installs.",
     "THREAD_ERROR": "A stored thread refused an operation.",
     "STORAGE_ERROR": "The database could not do its work.",
+    "SUMMARY_FAILED": "A summary could not be made within its attempts.",
+    "REQUEST_INSPECTION_UNAVAILABLE": "No receipt of that request is kept.",
 }
 
 _DIAGNOSTICS = {
@@ -32,6 +34,10 @@ _DIAGNOSTICS = {
     "HISTORY_EXACT_REMEDY": "Exact history did not fit; a policy would authorise a shorter view.",
     "EXACT_REPRESENTATION_EXHAUSTED": "The smallest authorised view still did not fit.",
     "WIRE_RULE_BROKEN": "A message broke a rule of the wire that it is in.",
+    "INVALID_HISTORY_COMPOSITION": "More than one history policy was active.",
+    "INVALID_LADDER": "The forms of a contributor could not stand together.",
+    "LARGEST_REQUIRED_CONTRIBUTOR": "One of the largest parts of a request that did not fit.",
+    "REPRESENTATION_CAPABILITY_UNAVAILABLE": "A form that is authorised could not be had.",
 }
 
 _WARNINGS = {
@@ -46,6 +52,13 @@ _WARNINGS = {
     "HISTORY_DIGEST_SHORTENED": "The lines of the digest were shortened to fit the limit.",
     "HISTORY_RECENT_ONLY": "Older messages were left out because no summary was ready.",
     "MODEL_CAPACITY_UNKNOWN": "The model is not in the capacity table.",
+    "HISTORY_SUMMARY_INLINE": "A summary was made before the request could be sent.",
+    "HISTORY_SUMMARY_JOINED": "The request waited for a summary that was being made already.",
+    "HISTORY_SUMMARY_STALE": "The summary used ends before the coming cut.",
+    "HISTORY_SUMMARY_FAILED": "A summary could not be made, and another form was used.",
+    "HISTORY_PREPARATION_SCHEDULED": "A summary is being prepared in the background.",
+    "HISTORY_NO_BACKGROUND": "A summary would be prepared ahead, and nothing could take the work.",
+    "REQUEST_FIXED_NEAR_LIMIT": "System text, tools and schema alone passed the watermark.",
 }
 
 CODES: Final = MappingProxyType(

@@ -1,0 +1,288 @@
+"""Collecting: the arguments of a plan as facts; defaults, names and limits are settled here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thusfar._history import HistoryOptions, HistoryPolicy, ManagedHistory
+from thusfar._options import RecentHistoryOptions
+from thusfar._setting import sequence_of
+from thusfar._summarize import SummaryOptions
+from thusfar.artifacts import identity_of
+from thusfar.budget import DEFAULT_OVERHEAD, InputBudget, Limits, limits
+from thusfar.capacity import ModelCapacity, capacity_of
+from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
+from thusfar.errors import OptionsError, TranscriptError
+from thusfar.messages import Message, Text
+from thusfar.planner.facts import Calibration, RequestFacts, Source, SummaryModel
+from thusfar.planner.ladders import entry_id, one_policy, split_use, summary_options
+from thusfar.summaries.values import OUTPUT_ROOM
+from thusfar.tokens import Measure, measure_for
+
+ENOUGH_SAMPLES: Final = 8  # reported requests before they correct the margin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanArguments:
+    """What a caller of `plan` said.
+
+    Attributes:
+        messages: As for `plan`.
+        model: As for `plan`.
+        system: As for `plan`.
+        tools: As for `plan`.
+        schema: As for `plan`.
+        policy: As for `plan`.
+        use: As for `plan`.
+        turn: As for `plan`.
+        thread: As for `plan`.
+        dialect: As for `plan`.
+        budget: As for `plan`.
+        capacity: As for `plan`.
+        counter: As for `plan`.
+        max_output_tokens: As for `plan`.
+        count_tokens: As for `plan`.
+        conversation: As for `plan`.
+        previous: As for `plan`.
+        within: As for `plan`.
+    """
+
+    model: Any
+    messages: Any = field(default=None, repr=False)
+    system: Any = field(default=None, repr=False)
+    tools: Sequence[Any] = ()
+    schema: Any = None
+    policy: HistoryPolicy | None = None
+    use: Sequence[Any] = ()
+    turn: Any = field(default=None, repr=False)
+    thread: Any = None
+    dialect: str | Dialect | None = None
+    budget: InputBudget | None = None
+    capacity: ModelCapacity | int | None = None
+    counter: Any = None
+    max_output_tokens: int | None = None
+    count_tokens: Any = None
+    conversation: str | None = None
+    previous: Any = None
+    within: Any = None
+
+
+def model_name(model: Any) -> str:
+    """Name a model: its text, or its `name`.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when there is neither.
+    """
+    name = model if isinstance(model, str) else getattr(model, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    raise OptionsError(
+        "A plan got no model.", fix="Pass model=, a name or an object with a name.", option="model"
+    )
+
+
+def capacity_for(model: Any, given: ModelCapacity | int | None) -> ModelCapacity | None:
+    """Find what the caller says of the model's capacity: an argument, or the object's own."""
+    if given is not None:
+        return ModelCapacity.of(given)
+    own = getattr(model, "capacity", None)
+    if isinstance(own, ModelCapacity):
+        return own
+    window = getattr(model, "window", None)
+    return ModelCapacity(context_window=window) if type(window) is int else None
+
+
+def dialect_of(
+    messages: Sequence[Any], given: str | Dialect | None, default: str | None = None
+) -> Dialect:
+    """Find the dialect that all of the messages are in.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when they fit none, or not the given one.
+    """
+    if given is not None:
+        named = dialect(given) if isinstance(given, str) else given
+        return _require(named, messages)
+    if not messages and default is not None:
+        return dialect(default)
+    for candidate in ordered():
+        try:
+            for message in messages:
+                candidate.describe(message)
+        except DialectMismatch:
+            continue
+        return candidate
+    return detect(messages)
+
+
+def _require(named: Dialect, messages: Sequence[Any]) -> Dialect:
+    try:
+        for message in messages:
+            named.describe(message)
+    except DialectMismatch:
+        raise TranscriptError(
+            f"A message did not have the shape of the dialect {named.name}.",
+            fix="Pass the dialect the messages are in, or leave dialect= out.",
+            dialect=named.name,
+        ) from None
+    return named
+
+
+def turn_messages(turn: Any, wire: Dialect) -> tuple[Any, ...]:
+    """Read the current turn: text is a user message."""
+    if turn is None:
+        return ()
+    if isinstance(turn, str):
+        return tuple(wire.lower(Message("user", (Text(turn),))))
+    return tuple(sequence_of(turn if isinstance(turn, list | tuple) else [turn]))
+
+
+def active_policy(said: PlanArguments) -> HistoryPolicy | None:
+    """Find the one policy among `policy=` and `use=`.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, for more than one.
+    """
+    policies, _ = split_use(said.use)
+    return one_policy([*([said.policy] if said.policy is not None else []), *policies])
+
+
+def summary_model(
+    options: SummaryOptions,
+    request_model: Any,
+    summariser: Any,
+    *,
+    measure: Measure,
+    repair: str = "strict",
+) -> tuple[SummaryModel, Any]:
+    """Settle which model makes a summary, and what it would be known by.
+
+    Returns:
+        What planning needs of it, and the model itself; `None` where none can be called.
+    """
+    model = options.model if options.model is not None else summariser
+    if model is None:
+        model = request_model
+    name = options.name or getattr(model, "name", None) or (model if type(model) is str else None)
+    callable_model = model if not isinstance(model, str) else summariser
+    able = callable_model is not None and (
+        callable(callable_model) or callable(getattr(callable_model, "generate_text", None))
+    )
+    identity = identity_of(options, model=str(name or "unnamed"), repair=repair)
+    room = input_room(callable_model if able else model, str(name or ""), options, measure)
+    facts = SummaryModel(identity=identity, measure=measure, room=room, callable=able)
+    return facts, callable_model if able else None
+
+
+def input_room(model: Any, name: str, options: SummaryOptions, measure: Measure) -> int | None:
+    """Derive how many input tokens a summary model takes; `None` where it takes any."""
+    output = options.max_tokens * OUTPUT_ROOM
+    if hasattr(model, "window") and model.window is None:
+        return None
+    capacity = capacity_for(model, None) or capacity_of(name)
+    output = min(output, capacity.context_window // 2)
+    return limits(None, capacity, model=name or None, measure=measure, output_reserve=output).max
+
+
+def facts_of_request(
+    said: PlanArguments,
+    *,
+    request_id: str,
+    source: Source,
+    wire: Dialect,
+    summariser: Any,
+    background: bool,
+    backing: bool,
+    calibration: Calibration | None = None,
+    previous: Any = None,
+    epoch: Any = None,
+) -> tuple[RequestFacts, dict[str, Any]]:
+    """Write the facts of a request.
+
+    Returns:
+        The facts, and the summary models by contributor (`history` for the history).
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a bad argument.
+        RequestCompositionError: `INVALID_COMPOSITION`, for two policies.
+    """
+    name = model_name(said.model)
+    capacity = capacity_for(said.model, said.capacity)
+    plain = isinstance(said.model, str) or capacity is not None
+    measure = measure_for(said.counter, name if plain else None, capacity=capacity)
+    bounds = _limits(said, name if plain else None, capacity, measure, calibration)
+    policy = active_policy(said)
+    models: dict[str, Any] = {}
+    summary = None
+    if isinstance(policy, ManagedHistory):
+        options = policy.options
+        summary, models["history"] = _history_model(options, said.model, summariser, measure)
+    _, entries = split_use(said.use)
+    summaries: dict[str, SummaryModel] = {}
+    for entry in entries:
+        if (wanted := summary_options(entry)) is not None:
+            key = entry_id(entry)
+            summaries[key], models[key] = summary_model(
+                wanted, said.model, summariser, measure=measure
+            )
+    raw = None
+    if bounds.window is not None:
+        raw = bounds.window - bounds.reserve - bounds.overhead
+        if said.budget is not None and said.budget.max is not None:
+            raw = min(raw, said.budget.max)
+    facts = RequestFacts(
+        request_id=request_id,
+        model=name,
+        dialect=wire,
+        measure=measure,
+        limits=bounds,
+        source=source,
+        policy=policy,
+        turn=turn_messages(said.turn, wire),
+        system=said.system,
+        tools=tuple(said.tools),
+        schema=said.schema,
+        use=tuple(said.use),
+        summary=summary,
+        summaries=summaries,
+        backing=backing,
+        background=background,
+        previous=previous,
+        epoch=epoch,
+        counter=said.count_tokens is not None,
+        calibration=calibration,
+        raw_max=raw,
+    )
+    return facts, models
+
+
+def _history_model(
+    options: HistoryOptions, request_model: Any, summariser: Any, measure: Measure
+) -> tuple[SummaryModel, Any]:
+    summary, recent = options.summary, options.recent
+    assert isinstance(summary, SummaryOptions)
+    repair = recent.repair if isinstance(recent, RecentHistoryOptions) else "strict"
+    return summary_model(summary, request_model, summariser, measure=measure, repair=repair)
+
+
+def _limits(
+    said: PlanArguments,
+    name: str | None,
+    capacity: ModelCapacity | None,
+    measure: Measure,
+    calibration: Calibration | None,
+) -> Limits:
+    percent = None
+    if calibration is not None and calibration.samples >= ENOUGH_SAMPLES:
+        percent = max(1, -int(-calibration.high * 100 // 1))
+    return limits(
+        said.budget,
+        capacity,
+        model=name,
+        measure=measure,
+        output_reserve=said.max_output_tokens,
+        overhead=DEFAULT_OVERHEAD,
+        percent=percent,
+    )

@@ -1,0 +1,277 @@
+"""Edge: a runtime's store, clock, ids, models and background work; it answers every question.
+
+One `Runtime` is shared by the requests that should share summaries in flight.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.drive import Steps, adrive, drive
+from thusfar.errors import HistoryError
+from thusfar.planner.facts import Calibration, RequestFacts
+from thusfar.planner.preparing import prepare_steps
+from thusfar.planner.questions import (
+    UNPREPARED,
+    CountRequest,
+    FindArtifacts,
+    FindSource,
+    Prepare,
+    Prepared,
+    Publish,
+)
+from thusfar.planner.receipt import SupportReceipt
+from thusfar.runtime.events import Listener, SummaryEvent
+from thusfar.runtime.hosts import BackgroundHost, TaskHost
+from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
+from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
+from thusfar.runtime.working import InFlight, RunStore, Work
+from thusfar.storage.base import Store
+from thusfar.storage.memory import MemoryStore
+from thusfar.summaries.values import SummaryJob
+
+LEASE_SECONDS: Final = SUPPORT_TIMEOUT_SECONDS + 30  # renewed before each support call
+CONVERSATIONS_REMEMBERED: Final = 1024  # fingerprints only; oldest forgotten first
+SAMPLES_REMEMBERED: Final = 64
+
+
+@dataclass(slots=True)
+class _Usage:
+    """Reported over counted tokens, the newest requests of one model and tokenizer."""
+
+    ratios: list[float] = field(default_factory=list)
+
+    def calibration(self) -> Calibration | None:
+        """Say what the samples say; the band holds the next one with 99 % confidence."""
+        count = len(self.ratios)
+        if not count:
+            return None
+        mean = sum(self.ratios) / count
+        spread = (sum((ratio - mean) ** 2 for ratio in self.ratios) / count) ** 0.5
+        high = max(max(self.ratios), mean + 2.6 * spread)
+        return Calibration(samples=count, mean=mean, high=high)
+
+
+class Runtime:
+    """What plans share: where summaries are kept, who makes them, and who works on afterwards.
+
+    Args:
+        store: Keeps summaries, leases, receipts and exact text behind handles. `None`: memory of
+            this object, and no handles are offered.
+        summariser: Model for summaries where a policy names none: an object with
+            `generate_text`, or a function of that shape. `None`: the model of the request, where
+            it can be called.
+        host: Takes background work. `None`: tasks on the running event loop.
+        on_event: Told when work on a summary begins and ends.
+        support_timeout_seconds: How long a support call may take.
+        lease_seconds: How long another process waits for one that gave no sign of life.
+        new_id: Makes ids of requests.
+    """
+
+    def __init__(
+        self,
+        store: Store | None = None,
+        *,
+        summariser: Any = None,
+        host: BackgroundHost | None = None,
+        on_event: Listener | None = None,
+        support_timeout_seconds: float = SUPPORT_TIMEOUT_SECONDS,
+        lease_seconds: float = LEASE_SECONDS,
+        new_id: Callable[[], str] | None = None,
+    ) -> None:
+        self.durable = store is not None
+        self.store: Store = MemoryStore() if store is None else store
+        self.summariser = summariser
+        self.host: BackgroundHost = TaskHost() if host is None else host
+        self.support_timeout_seconds = support_timeout_seconds
+        self.lease_seconds = lease_seconds
+        self.holder = uuid.uuid4().hex
+        self._new_id = new_id or (lambda: f"request_{uuid.uuid4().hex}")
+        self._on_event = on_event
+        self._in_flight = InFlight()
+        self._usage: dict[tuple[str, str], _Usage] = {}
+        self._last: OrderedDict[str, Any] = OrderedDict()
+
+    def new_id(self) -> str:
+        """Make the id of a request."""
+        return self._new_id()
+
+    def tell(self, event: SummaryEvent) -> None:
+        """Tell the listener."""
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def calibration(self, model: str, tokenizer: str) -> Calibration | None:
+        """What reported usage says of our counts."""
+        usage = self._usage.get((model, tokenizer))
+        return usage.calibration() if usage else None
+
+    def report(self, model: str, tokenizer: str, *, counted: int, reported: int) -> None:
+        """Remember what a provider reported for a request that was counted here."""
+        if counted > 0 and reported > 0:
+            ratios = self._usage.setdefault((model, tokenizer), _Usage()).ratios
+            ratios.append(reported / counted)
+            del ratios[:-SAMPLES_REMEMBERED]
+
+    def previous(self, conversation: str | None) -> Any:
+        """The fingerprint of the request before, in this conversation."""
+        return self._last.get(conversation) if conversation is not None else None
+
+    def remember(self, conversation: str | None, fingerprint: Any) -> None:
+        """Keep the fingerprint of the newest request of a conversation."""
+        if conversation is None or fingerprint is None:
+            return
+        self._last[conversation] = fingerprint
+        self._last.move_to_end(conversation)
+        while len(self._last) > CONVERSATIONS_REMEMBERED:
+            self._last.popitem(last=False)
+
+    async def drain(self) -> None:
+        """Wait until the summaries in flight and the background work of this runtime have ended."""
+        if isinstance(self.host, TaskHost):
+            await self.host.drain()
+        await self._in_flight.drain()
+
+
+@dataclass(slots=True)
+class Edge:
+    """Answers the questions of one plan.
+
+    Attributes:
+        runtime: What it works with.
+        facts: The facts of the request.
+        models: The summary models, by contributor.
+        count_tokens: The provider's counter.
+        why: For events.
+        preview: Whether everything that would have to be made stays unprepared.
+        reader: Answers the questions about a thread; `None` for caller-owned messages.
+        support: Receipts of the support calls made.
+    """
+
+    runtime: Runtime
+    facts: RequestFacts
+    models: dict[str, Any]
+    count_tokens: Any = None
+    why: Any = "inline"
+    preview: bool = False
+    reader: Any = None
+    support: list[SupportReceipt] = field(default_factory=list)
+
+    def run(self, steps: Steps[Any]) -> Any:
+        """Drive a plan here and now."""
+        return drive(steps, self._answer)
+
+    async def arun(self, steps: Steps[Any]) -> Any:
+        """Drive a plan without blocking the event loop."""
+        return await adrive(steps, self._aanswer)
+
+    def _store_steps(self, question: Any) -> Steps[Any] | None:
+        """The steps in the store that answer a question; `None` for other questions."""
+        now = self.runtime.store.clock()
+        match question:
+            case RunStore(steps=steps):
+                return steps  # type: ignore[no-any-return]
+            case FindArtifacts(identity=identity, ends=ends):
+                if self.reader is not None:
+                    return self.reader.find_steps(identity, ends, now=now)  # type: ignore[no-any-return]
+                return find_steps(identity, ends, now=now)
+            case FindSource(key=key):
+                return find_source_steps(key, now=now)
+            case Publish(handle=handle, text=text) if not self.preview:
+                return publish_steps(handle, text, now=now)
+        if self.reader is not None:
+            return self.reader.steps_for(question)  # type: ignore[no-any-return]
+        return None
+
+    def _answer(self, question: Any) -> Any:
+        if (steps := self._store_steps(question)) is not None:
+            return self.runtime.store.run(steps)
+        if self.preview:
+            return UNPREPARED
+        if isinstance(question, CountRequest):
+            return self._count(question)
+        work = self._work(question)
+        self._begin(question)
+        try:
+            prepared = self.runtime._in_flight.run(work)
+        except Exception as error:
+            self._end(question, work, error)
+            raise
+        self._end(question, work, None)
+        return prepared
+
+    async def _aanswer(self, question: Any) -> Any:
+        if (steps := self._store_steps(question)) is not None:
+            return await self.runtime.store.arun(steps)
+        if self.preview:
+            return UNPREPARED
+        if isinstance(question, CountRequest):
+            counted = self._count(question)
+            return await counted if hasattr(counted, "__await__") else counted
+        work = self._work(question)
+        self._begin(question)
+        try:
+            prepared: Prepared = await self.runtime._in_flight.arun(work)
+        except Exception as error:
+            self._end(question, work, error)
+            raise
+        self._end(question, work, None)
+        return prepared
+
+    def _count(self, question: CountRequest) -> Any:
+        return self.count_tokens(
+            messages=list(question.messages),
+            system=question.system,
+            tools=list(question.tools),
+            schema=question.schema,
+        )
+
+    def _work(self, ask: Prepare) -> Work:
+        job = ask.job
+        of_history = isinstance(job, SummaryJob)
+        name = "history" if of_history else job.contributor  # type: ignore[union-attr]
+        model = self.models[name]
+        facts = self.facts.summary if of_history else self.facts.summaries[name]
+        assert facts is not None
+        supporter = Supporter(
+            model=model,
+            name=facts.identity.model,
+            prefix=f"{self.facts.request_id}.{name}",
+            measure=job.measure,
+            timeout_seconds=self.runtime.support_timeout_seconds,
+            room=job.room,
+        )
+        return Work(
+            ask=ask,
+            supporter=supporter,
+            store=self.runtime.store,
+            holder=self.runtime.holder,
+            lease_seconds=self.runtime.lease_seconds,
+            place=self.reader.place_steps if self.reader is not None and of_history else None,
+        )
+
+    def _begin(self, ask: Prepare) -> None:
+        self.runtime.tell(self._event("started", ask))
+
+    def _end(self, ask: Prepare, work: Work, error: Exception | None) -> None:
+        self.support += work.supporter.receipts
+        event = self._event("finished" if error is None else "failed", ask)
+        if error is not None:
+            code = error.code if isinstance(error, HistoryError) else "HISTORY_ERROR"
+            event = msgspec.structs.replace(event, code=code)
+        self.runtime.tell(event)
+
+    def _event(self, kind: Any, ask: Prepare) -> SummaryEvent:
+        covered = ask.job.messages if isinstance(ask.job, SummaryJob) else 0
+        return SummaryEvent(kind=kind, key=ask.job.key, messages=covered, why=self.why)
+
+
+def preparation(edge: Edge) -> Steps[Prepared | None]:
+    """The questions of preparing a summary ahead."""
+    return prepare_steps(edge.facts)

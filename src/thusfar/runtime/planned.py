@@ -1,0 +1,181 @@
+"""Planned: a sealed request in the hands of whoever makes the provider call."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from thusfar.errors import HistoryError, OptionsError
+from thusfar.planner.preparing import prepare_steps
+from thusfar.planner.receipt import Inspection, RequestReceipt
+from thusfar.planner.sealing import Sealed
+from thusfar.receipt import ReceiptWarning
+from thusfar.runtime.edge import Edge
+from thusfar.runtime.wire import (
+    call_arguments,
+    messages_of_response,
+    placed_messages,
+    reported_input_tokens,
+)
+
+
+class Accepted(msgspec.Struct, frozen=True, kw_only=True):
+    """What `accept` did.
+
+    Attributes:
+        commit: Proof that the turn is stored in the thread; `None` without a thread.
+        reported_input_tokens: As the provider said; `None` where it did not.
+        preparing: Whether a summary is being prepared in the background.
+        warnings: Non-fatal notes.
+    """
+
+    commit: Any = None
+    reported_input_tokens: int | None = None
+    preparing: bool = False
+    warnings: tuple[ReceiptWarning, ...] = ()
+
+
+class Planned:
+    """A request that is ready to be sent, and stays as it is.
+
+    Attributes:
+        receipt: What it holds, and why.
+        kwargs: Keyword arguments of the provider's own SDK call.
+        messages: The messages as the wire takes them.
+        system: The system value, contexts included.
+        tools: Tool definitions.
+    """
+
+    __slots__ = (
+        "_arguments",
+        "_edge",
+        "_sealed",
+        "_transport_retries",
+        "kwargs",
+        "messages",
+        "receipt",
+        "system",
+        "tools",
+    )
+
+    def __init__(
+        self, sealed: Sealed, edge: Edge, arguments: Any, *, max_output_tokens: int | None
+    ) -> None:
+        wire = edge.facts.dialect
+        self._sealed = sealed
+        self._edge = edge
+        self._arguments = arguments
+        self._transport_retries = 0
+        self.receipt: RequestReceipt = sealed.receipt
+        self.kwargs = call_arguments(
+            sealed, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
+        )
+        self.messages = placed_messages(sealed, wire)
+        self.system = sealed.request.system
+        self.tools = sealed.request.tools
+
+    def __repr__(self) -> str:
+        return f"Planned({self.receipt.id!r}, input_tokens={self.receipt.input_tokens})"
+
+    @property
+    def epoch(self) -> Any:
+        """How far fidelity has gone down in this execution."""
+        return self._sealed.epoch
+
+    @property
+    def fingerprint(self) -> Any:
+        """To find what the next request has in common with this one."""
+        return self._sealed.fingerprint
+
+    def inspect(self) -> Inspection:
+        """The evidence behind the receipt."""
+        return msgspec.structs.replace(
+            self._sealed.inspection,
+            support=tuple(self._edge.support),
+            transport_retries=self._transport_retries,
+        )
+
+    def retried(self, times: int = 1) -> None:
+        """Record that the same request was sent again; it is not planned anew.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, unless `times` is a whole number, at least 0.
+        """
+        if type(times) is not int or times < 0:
+            raise OptionsError(
+                "A number of transport retries was no whole number.",
+                fix="Pass a whole number, at least 0.",
+                option="times",
+            )
+        self._transport_retries += times
+
+    async def accept(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
+        """Take in the answer: usage, the turn of a thread, and preparation for the next request.
+
+        Args:
+            response: The SDK's response, a message, a list of messages, or text. `None`: only
+                usage and preparation.
+            input_tokens: As the provider reported it, where the response does not say.
+
+        Raises:
+            ThreadCommitError: `COMMIT_FAILED`, when the turn could not be stored.
+        """
+        answered, reported = self._take(response, input_tokens)
+        commit = None
+        if self._edge.reader is not None and answered:
+            steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
+            commit = await self._edge.runtime.store.arun(steps)
+        return self._prepare(answered, commit, reported, may_prepare=True)
+
+    def accept_sync(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
+        """Take in the answer, for code without an event loop; see `accept`.
+
+        A summary is prepared where the runtime's host takes work without an event loop.
+        """
+        answered, reported = self._take(response, input_tokens)
+        commit = None
+        if self._edge.reader is not None and answered:
+            steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
+            commit = self._edge.runtime.store.run(steps)
+        return self._prepare(answered, commit, reported, may_prepare=True)
+
+    def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
+        facts, runtime = self._edge.facts, self._edge.runtime
+        reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
+        if reported is not None:
+            counted = sum(size for _, size in self._sealed.inspection.breakdown)
+            runtime.report(facts.model, facts.measure.tokenizer, counted=counted, reported=reported)
+        return messages_of_response(response, facts.dialect), reported
+
+    def _prepare(
+        self, answered: list[Any], commit: Any, reported: int | None, *, may_prepare: bool
+    ) -> Accepted:
+        preparing = False
+        warnings: tuple[ReceiptWarning, ...] = ()
+        if self._sealed.wants_preparation and may_prepare:
+            preparing = self._edge.runtime.host.retain(self._job(answered))
+            code = "HISTORY_PREPARATION_SCHEDULED" if preparing else "HISTORY_NO_BACKGROUND"
+            warnings = (ReceiptWarning(code=code),)
+        return Accepted(
+            commit=commit,
+            reported_input_tokens=reported,
+            preparing=preparing,
+            warnings=warnings,
+        )
+
+    def _job(self, answered: list[Any]) -> Any:
+        """The background job: a summary for the coming cut, over what was said so far."""
+        facts = self._edge.facts
+        said = [*facts.source.messages, *facts.turn, *answered]
+        after = replace(facts, source=replace(facts.source, messages=tuple(said)), turn=())
+        edge = Edge(self._edge.runtime, after, self._edge.models, why="background")
+
+        async def job() -> None:
+            try:
+                await edge.arun(prepare_steps(after))
+            except HistoryError:
+                return  # told by the event; the next request tries again where it needs to
+
+        return job

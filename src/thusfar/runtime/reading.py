@@ -1,0 +1,1 @@
+"""Reading: a thread as the transcript of a request."""
