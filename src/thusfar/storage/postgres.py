@@ -29,7 +29,7 @@ from thusfar.storage.migrations import (
     version_of,
 )
 from thusfar.storage.postgres_sql import Duplicate, Heads, PostgresSql, numbered
-from thusfar.storage.sql import Many, Together
+from thusfar.storage.statements import Many, Together
 
 try:
     import psycopg
@@ -243,6 +243,14 @@ def _migrate(migrations: tuple[Migration, ...]) -> Steps[None]:
     yield "COMMIT", ()
 
 
+def _may_prepare(position: int) -> bool | None:
+    """Let only the first of several be prepared.
+
+    The driver takes a statement behind one that failed for prepared, though the server skipped it.
+    """
+    return None if position == 0 else False
+
+
 def _translating(work: Any) -> Any:
     try:
         return work()
@@ -259,7 +267,10 @@ def _execute(connection: Any, statement: Any) -> Any:
             return None
         if type(statement) is Together:
             with connection.pipeline():
-                sent = [connection.execute(numbered(sql), p) for sql, p in statement.statements]
+                sent = [
+                    connection.execute(numbered(sql), p, prepare=_may_prepare(i))
+                    for i, (sql, p) in enumerate(statement.statements)
+                ]
             return [each.fetchall() if each.description else [] for each in sent]
         cursor = connection.execute(numbered(statement[0]), statement[1])
         return cursor.fetchall() if cursor.description else []
@@ -279,7 +290,8 @@ async def _aexecute(connection: Any, statement: Any) -> Any:
         if type(statement) is Together:
             async with connection.pipeline():
                 sent = [
-                    await connection.execute(numbered(sql), p) for sql, p in statement.statements
+                    await connection.execute(numbered(sql), p, prepare=_may_prepare(i))
+                    for i, (sql, p) in enumerate(statement.statements)
                 ]
             return [await each.fetchall() if each.description else [] for each in sent]
         cursor = await connection.execute(numbered(statement[0]), statement[1])

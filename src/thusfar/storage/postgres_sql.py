@@ -17,7 +17,8 @@ from thusfar.drive import Steps
 from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
 from thusfar.storage.rows import GUESSED, HeadRow
-from thusfar.storage.sql import (
+from thusfar.storage.sql import Sql
+from thusfar.storage.statements import (
     ADD_CHAIN,
     ADD_HEAD,
     ADD_NODE,
@@ -27,7 +28,6 @@ from thusfar.storage.sql import (
     NODE,
     READ_HEAD,
     Many,
-    Sql,
     Together,
 )
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 # ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
 from msgspec.structs import astuple
 
 from thusfar.drive import Steps
 from thusfar.storage import questions as q
+from thusfar.storage.changes import CHANGES
 from thusfar.storage.rows import (
     ArtifactRow,
     BranchRow,
@@ -25,65 +26,23 @@ from thusfar.storage.rows import (
     TallyRow,
     ThreadRow,
 )
-
-
-class Together(NamedTuple):
-    """Statements sent in one round trip, where there is any; the answer has all of theirs."""
-
-    statements: tuple[tuple[str, tuple[Any, ...]], ...]
-
-
-class Many(NamedTuple):
-    """One statement for several sets of parameters."""
-
-    sql: str
-    rows: list[tuple[Any, ...]]
-
-
-THREAD: Final = "thread_id, title, metadata, deleted, spent, salt, created_at, updated_at"
-HEAD: Final = (
-    "thread_id, owner, revision, node, head_id, depth, turn, exchange, run, flags, pending,"
-    " chain, messages, salt, updated_at"
+from thusfar.storage.statements import (
+    ADD_CHAIN,
+    ADD_HEAD,
+    ADD_NODE,
+    ARTIFACT,
+    CHAIN,
+    HEAD,
+    MOVE_HEAD,
+    NODE,
+    READ_HEAD,
+    READ_THREAD,
+    THREAD,
+    Many,
+    marks,
 )
-NODE: Final = (
-    "node, key, body, state, at, size, created_at, depth, turn, exchange, run, flags, pending,"
-    " head_then, erased_id"
-)
-CHAIN: Final = "node, digest, chain, messages"
-ARTIFACT: Final = "key, thread_id, first, node, kind, body, created_at"
-
 
 Key = TypeVar("Key", bytes, str)
-
-
-def marks(count: int) -> str:
-    """Write so many parameter marks."""
-    return ", ".join("?" * count)
-
-
-READ_HEAD: Final = (
-    f"SELECT {HEAD}, CASE WHEN EXISTS (SELECT 1 FROM thusfar_node n WHERE n.node = h.node + 1)"
-    " THEN 0 ELSE 1 END"
-    " FROM thusfar_head h WHERE namespace = ? AND thread_id = ? AND owner = ?"
-)
-ADD_NODE: Final = f"INSERT INTO thusfar_node (namespace, {NODE}) VALUES ({marks(16)})"
-ADD_CHAIN: Final = f"INSERT INTO thusfar_chain (namespace, {CHAIN}) VALUES ({marks(5)})"
-MOVE_HEAD: Final = (
-    "UPDATE thusfar_head SET revision = ?, node = ?, head_id = ?, depth = ?, turn = ?,"
-    " exchange = ?, run = ?, flags = ?, pending = ?, chain = ?, messages = ?, salt = ?,"
-    " updated_at = ? WHERE namespace = ? AND thread_id = ? AND owner = ?"
-)
-ADD_HEAD: Final = f"INSERT INTO thusfar_head (namespace, {HEAD}) VALUES ({marks(16)})"
-PUT_HEAD: Final = (
-    f"{ADD_HEAD} ON CONFLICT (namespace, thread_id, owner) DO UPDATE SET "
-    + ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in HEAD.split(",")[2:])
-)
-PUT_THREAD: Final = (
-    f"INSERT INTO thusfar_thread (namespace, {THREAD}) VALUES ({marks(9)})"
-    " ON CONFLICT (namespace, thread_id) DO UPDATE SET "
-    + ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in THREAD.split(",")[1:])
-)
-READ_THREAD: Final = f"SELECT {THREAD} FROM thusfar_thread WHERE namespace = ? AND thread_id = ?"
 
 
 class Sql:
@@ -292,158 +251,12 @@ class Sql:
     def write(self, ask: q.Write) -> Steps[None]:
         """Apply changes, in order."""
         for change in ask.changes:
-            yield from CHANGES[type(change)](self, change)
+            yield from CHANGES[type(change)](self.namespace, change)
 
 
 def _batches(keys: tuple[Key, ...]) -> list[tuple[Key, ...]]:
     """Cut into so many that each statement stays under the limit of parameters."""
     return [keys[i : i + 500] for i in range(0, len(keys), 500)]
-
-
-def _put_thread(sql: Sql, change: q.PutThread) -> Steps[None]:
-    yield PUT_THREAD, (sql.namespace, *astuple(change.row))
-
-
-def _put_head(sql: Sql, change: q.PutHead) -> Steps[None]:
-    yield PUT_HEAD, (sql.namespace, *astuple(change.row)[:-1])
-
-
-def _drop_head(sql: Sql, change: q.DropHead) -> Steps[None]:
-    yield (
-        "DELETE FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?",
-        (sql.namespace, change.thread_id, change.owner),
-    )
-
-
-def _add_nodes(sql: Sql, change: q.AddNodes) -> Steps[None]:
-    yield Many(ADD_NODE, [(sql.namespace, *astuple(row)) for row in change.nodes])
-    yield Many(ADD_CHAIN, [(sql.namespace, *astuple(row)) for row in change.chains])
-
-
-def _put_chains(sql: Sql, change: q.PutChains) -> Steps[None]:
-    statement = (
-        "UPDATE thusfar_chain SET digest = ?, chain = ?, messages = ?"
-        " WHERE node = ? AND namespace = ?"
-    )
-    rows = [(r.digest, r.chain, r.messages, r.node, sql.namespace) for r in change.rows]
-    yield Many(statement, rows)
-
-
-def _set_state(sql: Sql, change: q.SetState) -> Steps[None]:
-    statement = "UPDATE thusfar_node SET state = ? WHERE node = ? AND namespace = ?"
-    yield Many(statement, [(change.state, node, sql.namespace) for node in change.nodes])
-
-
-def _resize_group(sql: Sql, change: q.ResizeGroup) -> Steps[None]:
-    yield (
-        "UPDATE thusfar_node SET size = ? WHERE node BETWEEN ? AND ? AND namespace = ?",
-        (change.high - change.low + 1, change.low, change.high, sql.namespace),
-    )
-
-
-def _clear_pending(sql: Sql, change: q.ClearPending) -> Steps[None]:
-    statement = "UPDATE thusfar_node SET pending = '' WHERE node = ? AND namespace = ?"
-    yield Many(statement, [(node, sql.namespace) for node in change.nodes])
-
-
-def _erase_nodes(sql: Sql, change: q.EraseNodes) -> Steps[None]:
-    statement = (
-        "UPDATE thusfar_node SET body = NULL, state = 2, created_at = 0, pending = '',"
-        " erased_id = ? WHERE node = ? AND namespace = ?"
-    )
-    rows = [(message_id, node, sql.namespace) for node, message_id in change.nodes]
-    yield Many(statement, rows)
-
-
-def _drop_nodes(sql: Sql, change: q.DropNodes) -> Steps[None]:
-    span = (change.low, change.high, sql.namespace)
-    yield (
-        "INSERT INTO thusfar_spent (key, namespace, thread_id)"
-        " SELECT n.key, n.namespace, b.thread_id FROM thusfar_node n JOIN thusfar_branch b"
-        " ON b.branch = ? WHERE n.node BETWEEN ? AND ? AND n.namespace = ?",
-        (change.low >> 24, *span),
-    )
-    yield (
-        "DELETE FROM thusfar_leaf WHERE (start BETWEEN ? AND ? OR leaf BETWEEN ? AND ?)"
-        " AND namespace = ? AND thread_id ="
-        " (SELECT thread_id FROM thusfar_branch WHERE branch = ?)",
-        (change.low, change.high, *span, change.low >> 24),
-    )
-    for table in ("thusfar_chain", "thusfar_node", "thusfar_tally"):
-        yield f"DELETE FROM {table} WHERE node BETWEEN ? AND ? AND namespace = ?", span
-
-
-def _drop_branch(sql: Sql, change: q.DropBranch) -> Steps[None]:
-    yield (
-        "DELETE FROM thusfar_branch WHERE branch = ? AND namespace = ?",
-        (change.branch, sql.namespace),
-    )
-
-
-def _drop_thread(sql: Sql, change: q.DropThread) -> Steps[None]:
-    of_thread = (sql.namespace, change.thread_id)
-    rows = yield (
-        "SELECT branch FROM thusfar_branch WHERE namespace = ? AND thread_id = ?",
-        of_thread,
-    )
-    for (branch,) in rows:
-        span = (branch << 24, (branch + 1 << 24) - 1, sql.namespace)
-        for table in ("thusfar_chain", "thusfar_node", "thusfar_tally"):
-            yield f"DELETE FROM {table} WHERE node BETWEEN ? AND ? AND namespace = ?", span
-    for table in ("head", "branch", "leaf", "spent", "artifact", "record"):
-        yield f"DELETE FROM thusfar_{table} WHERE namespace = ? AND thread_id = ?", of_thread
-
-
-def _put_leaf(sql: Sql, change: q.PutLeaf) -> Steps[None]:
-    yield (
-        "INSERT INTO thusfar_leaf (namespace, start, thread_id, leaf) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (start) DO UPDATE SET leaf = excluded.leaf",
-        (sql.namespace, *astuple(change.row)),
-    )
-
-
-def _move_leaves(sql: Sql, change: q.MoveLeaves) -> Steps[None]:
-    yield (
-        "UPDATE thusfar_leaf SET leaf = ? WHERE namespace = ? AND thread_id = ? AND leaf = ?",
-        (change.new, sql.namespace, change.thread_id, change.old),
-    )
-
-
-def _put_artifact(sql: Sql, change: q.PutArtifact) -> Steps[None]:
-    yield (
-        f"INSERT INTO thusfar_artifact (namespace, {ARTIFACT}) VALUES ({marks(8)})"
-        " ON CONFLICT (namespace, key) DO NOTHING",
-        (sql.namespace, *astuple(change.row)),
-    )
-
-
-def _drop_artifacts(sql: Sql, change: q.DropArtifacts) -> Steps[None]:
-    statement = "DELETE FROM thusfar_artifact WHERE namespace = ? AND key = ?"
-    yield Many(statement, [(sql.namespace, key) for key in change.keys])
-
-
-def _put_tallies(sql: Sql, change: q.PutTallies) -> Steps[None]:
-    statement = (
-        "INSERT INTO thusfar_tally (namespace, tokenizer, node, tokens) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (node, tokenizer) DO UPDATE SET tokens = excluded.tokens"
-    )
-    yield Many(statement, [(sql.namespace, *astuple(row)) for row in change.rows])
-
-
-def _drop_tallies(sql: Sql, change: q.DropTallies) -> Steps[None]:
-    yield (
-        "DELETE FROM thusfar_tally WHERE node BETWEEN ? AND ? AND namespace = ?",
-        (change.low, change.high, sql.namespace),
-    )
-
-
-def _put_record(sql: Sql, change: q.PutRecord) -> Steps[None]:
-    yield (
-        "INSERT INTO thusfar_record (namespace, kind, key, thread_id, body, created_at)"
-        f" VALUES ({marks(6)}) ON CONFLICT (namespace, kind, key) DO UPDATE SET"
-        " thread_id = excluded.thread_id, body = excluded.body, created_at = excluded.created_at",
-        (sql.namespace, *astuple(change)),
-    )
 
 
 ANSWERS: Final[dict[type, Callable[[Sql, Any], Steps[Any]]]] = {
@@ -466,26 +279,4 @@ ANSWERS: Final[dict[type, Callable[[Sql, Any], Steps[Any]]]] = {
     q.ReadRecord: Sql.read_record,
     q.BeginThread: Sql.begin_thread,
     q.NewBranch: Sql.new_branch,
-}
-
-CHANGES: Final[dict[type, Callable[[Sql, Any], Steps[None]]]] = {
-    q.PutThread: _put_thread,
-    q.PutHead: _put_head,
-    q.DropHead: _drop_head,
-    q.AddNodes: _add_nodes,
-    q.PutChains: _put_chains,
-    q.SetState: _set_state,
-    q.ResizeGroup: _resize_group,
-    q.ClearPending: _clear_pending,
-    q.EraseNodes: _erase_nodes,
-    q.DropNodes: _drop_nodes,
-    q.DropBranch: _drop_branch,
-    q.DropThread: _drop_thread,
-    q.PutLeaf: _put_leaf,
-    q.MoveLeaves: _move_leaves,
-    q.PutArtifact: _put_artifact,
-    q.DropArtifacts: _drop_artifacts,
-    q.PutTallies: _put_tallies,
-    q.DropTallies: _drop_tallies,
-    q.PutRecord: _put_record,
 }

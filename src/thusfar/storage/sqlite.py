@@ -37,8 +37,9 @@ from thusfar.storage.migrations import (
     version_of,
 )
 from thusfar.storage.rows import HeadRow
-from thusfar.storage.sql import READ_HEAD, Many, Sql
+from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
+from thusfar.storage.statements import READ_HEAD, Many
 
 Result = TypeVar("Result")
 

@@ -7,61 +7,29 @@ Each verb is a generator of questions. Called on a `Thread` it gives an awaitabl
 from __future__ import annotations
 
 # ruff: noqa: A002 - `id` and `open` are the words of the contract
-import functools
 import uuid
-from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 from thusfar.drive import Steps
 from thusfar.errors import OptionsError, StorageError, ThreadCommitError
 from thusfar.messages import Message, Part
 from thusfar.storage.base import Store, check_id
-from thusfar.thread import appending, erasing, listing, moving, porting, reading, verifying
-from thusfar.thread import artifacts as derived
+from thusfar.thread import appending, listing, moving, reading
 from thusfar.thread.appending import HEAD, After
 from thusfar.thread.paths import Context
 from thusfar.thread.preparing import Messages
 from thusfar.thread.values import (
-    Branch,
-    Erasure,
     ThreadCommit,
     ThreadInfo,
     ThreadSnapshot,
     Transcript,
-    Verification,
 )
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def verb(
-    steps: Callable[Concatenate[Thread, P], Steps[R]],
-) -> Callable[Concatenate[Thread, P], Coroutine[Any, Any, R]]:
-    """Make an async method of a generator method; `blocking` makes its sync mirror."""
-
-    async def run(self: Thread, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return await self.store.arun(steps(self, *args, **kwargs))
-
-    functools.update_wrapper(run, steps)
-    return run
+from thusfar.thread.verbs import blocking, verb
+from thusfar.thread.wholly import WholeThread
 
 
-def blocking(
-    method: Callable[Concatenate[Thread, P], Coroutine[Any, Any, R]],
-) -> Callable[Concatenate[SyncThread, P], R]:
-    """Make the sync mirror of a verb."""
-    steps: Callable[..., Steps[R]] = method.__wrapped__  # type: ignore[attr-defined]
-
-    def run(self: SyncThread, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        thread = self._thread
-        return thread.store.run(steps(thread, *args, **kwargs))
-
-    functools.update_wrapper(run, steps)
-    return run
-
-
-class Thread:
+class Thread(WholeThread):
     """A durable transcript with branches: append-only, with one selected path for each owner.
 
     Args:
@@ -323,146 +291,6 @@ class Thread:
             ThreadInUseError: `THREAD_IN_USE`, for the owner `main`.
         """
         return moving.release_steps(self._context)
-
-    @verb
-    def remove(self, message_id: str) -> Steps[tuple[str, ...]]:
-        """Take a message's whole group out of transcripts, and keep it stored.
-
-        Returns:
-            Ids of the messages that were hidden by this call.
-
-        Raises:
-            MessageNotFoundError: `MESSAGE_NOT_FOUND`.
-        """
-        return erasing.remove_steps(self._context, self.store.clock, message_id)
-
-    @verb
-    def redact(self, *message_ids: str) -> Steps[Erasure]:
-        """Erase the content of messages for good; their places and ids stay.
-
-        Everything derived from them goes in the same write. Either all are erased or none.
-
-        Raises:
-            MessageNotFoundError: `MESSAGE_NOT_FOUND`; nothing was erased.
-            OptionsError: `INVALID_OPTIONS`, without an id.
-        """
-        return erasing.redact_steps(self._context, self.store.clock, message_ids)
-
-    @verb
-    def delete(self, *, branch: str | None = None, force: bool = False) -> Steps[Erasure]:
-        """Delete the thread for good, or one alternative with all that follows it.
-
-        Args:
-            branch: The first message of the alternative; `None` deletes the thread, and its id
-                can never be used again.
-            force: Delete the thread although other owners have positions on it.
-
-        Raises:
-            ThreadInUseError: `THREAD_IN_USE`, when an owner stands there.
-            ThreadNotFoundError: `THREAD_NOT_FOUND`.
-            MessageNotFoundError: `MESSAGE_NOT_FOUND`.
-        """
-        if branch is not None:
-            return erasing.delete_branch_steps(self._context, self.store.clock, branch)
-        return erasing.delete_steps(self._context, self.store.clock, force=force)
-
-    @verb
-    def info(self) -> Steps[ThreadInfo]:
-        """Describe the thread: title, metadata, times, length.
-
-        Raises:
-            ThreadNotFoundError: `THREAD_NOT_FOUND`.
-        """
-        return listing.info_steps(self._context)
-
-    @verb
-    def describe(
-        self, *, title: str | None = None, metadata: Mapping[str, Any] | None = None
-    ) -> Steps[ThreadInfo]:
-        """Set title and metadata of the thread; `None` keeps what there is.
-
-        Raises:
-            InvalidMessageError: `INVALID_MESSAGE`, for what cannot be stored.
-        """
-        return listing.describe_steps(
-            self._context, self.store.clock, title=title, metadata=metadata
-        )
-
-    @verb
-    def branches(self) -> Steps[tuple[Branch, ...]]:
-        """List the ends of the tree, in the order in which they were begun."""
-        return listing.branches_steps(self._context)
-
-    @verb
-    def owners(self) -> Steps[dict[str, str | None]]:
-        """List the owners with the id of the message each stands on."""
-        return listing.owners_steps(self._context)
-
-    @verb
-    def keep_artifact(
-        self, key: str, *, kind: str, first: str, last: str, body: Mapping[str, Any]
-    ) -> Steps[None]:
-        """Keep a derived text over a range of messages; one with the same key is kept as it is.
-
-        It is erased in the same write as any message of its range.
-
-        Args:
-            key: Its content address, unique in the thread.
-            kind: Identity of what made it; `artifacts(kind=…)` selects by it.
-            first: The first message covered.
-            last: The last message covered; `first` must be on the path to it.
-            body: JSON.
-
-        Raises:
-            InvalidGroupError: `INVALID_GROUP`, when the range is none, or lost a message.
-            MessageNotFoundError: `MESSAGE_NOT_FOUND`.
-        """
-        return derived.keep_steps(
-            self._context, self.store.clock, key, kind=kind, first=first, last=last, body=body
-        )
-
-    @verb
-    def artifacts(self, *, kind: str | None = None) -> Steps[tuple[derived.Artifact, ...]]:
-        """Find the derived texts whose whole range lies on the selected path.
-
-        Returns:
-            Shortest coverage first.
-        """
-        return derived.artifacts_steps(self._context, kind=kind)
-
-    @verb
-    def drop_artifacts(self, *keys: str) -> Steps[None]:
-        """Forget derived texts; unknown keys are ignored."""
-        return derived.drop_steps(self._context, keys)
-
-    @verb
-    def verify(self, *, erased: bool = False) -> Steps[Verification]:
-        """Recompute everything stored of the thread and compare; nothing is repaired.
-
-        Args:
-            erased: Also clear what erasures left in the store's files, and say whether it is
-                all gone.
-        """
-        return verifying.verify_steps(self._context, erased=erased)
-
-    @verb
-    def export(self) -> Steps[str]:
-        """Write the whole thread, with branches, as thusfar JSONL; `import_` reads it.
-
-        Erased content is not in it.
-        """
-        return porting.export_steps(self._context)
-
-    @verb
-    def import_(self, text: str | bytes) -> Steps[ThreadInfo]:
-        """Fill this thread, which must be new, from thusfar JSONL.
-
-        Raises:
-            IdentityConflictError: `IDENTITY_CONFLICT`, when the thread exists.
-            TranscriptError: `INVALID_TRANSCRIPT`, naming the line that is wrong; nothing was
-                stored.
-        """
-        return porting.import_steps(self._context, self.store.clock, text)
 
 
 class SyncThread:
