@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
-from tests.postgres_server import running_server
+
+from postgres_server import running_server
 
 # A busy machine is no failure. The rest of the profile (in CI: equal examples each time) stays.
 settings.register_profile("unhurried", settings(), deadline=None)

@@ -1,7 +1,7 @@
 """A file system that forgets at a power cut what was not synced, as an SQLite VFS.
 
-Writes go to the real file and are noted. A sync makes the noted writes of that file safe. A power cut
-leaves every safe byte, and of the others a random part, torn at sectors of 512 bytes.
+Writes go to the real file and are noted. A sync makes the noted writes of that file safe. A power
+cut leaves every safe byte, and of the others a random part, torn at sectors of 512 bytes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ import pytest
 
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.storage import SqliteStore, Store, open_store
-from thusfar.testing.store_laws.told import assistant, conversation, sound, thread, user
+from thusfar.testing.store_laws.told import assistant, conversation, sound, user
 from thusfar.thread import SyncThread
 
 SECRET = "passport-X123456789"

@@ -34,9 +34,7 @@ def test_an_unknown_database_is_told(postgres_url: str) -> None:
 
 
 def test_a_held_row_is_told_after_the_timeout(postgres_url: str) -> None:
-    store = open_store(
-        postgres_url, namespace=f"held-{os.getpid()}", busy_timeout_seconds=0.2
-    )
+    store = open_store(postgres_url, namespace=f"held-{os.getpid()}", busy_timeout_seconds=0.2)
     told = conversation(store, 1)
     with psycopg.connect(postgres_url) as other:
         other.execute(

@@ -1,11 +1,12 @@
-"""What was acknowledged survives a power cut with synchronous=FULL; with NORMAL the rest is whole."""
+"""What was acknowledged survives a power cut with FULL; with NORMAL what is left is whole."""
 
 from __future__ import annotations
 
 import random
 from pathlib import Path
 
-from tests.durability.power_cut import Disk, ForgetfulVFS
+from power_cut import Disk, ForgetfulVFS
+
 from thusfar.storage import SqliteStore
 from thusfar.testing.store_laws.told import assistant, calling, result, sound, thread, user
 

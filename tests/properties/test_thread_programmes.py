@@ -193,7 +193,7 @@ class Programme(RuleBasedStateMachine):
 
 
 def _plain(value: Any) -> Any:
-    """Leave out what differs by design: chained digests are salted, and erasure differs in state."""
+    """Leave out what differs by design: chains are salted, and erasures end at another time."""
     import msgspec
 
     names: dict[type, Callable[[Any], Any]] = {}

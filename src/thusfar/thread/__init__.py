@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from thusfar.thread.artifacts import Artifact
+from thusfar.thread.foreign import agents_sessions
 from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
 from thusfar.thread.values import (
     Branch,
@@ -29,6 +30,7 @@ __all__ = [
     "Transcript",
     "Variant",
     "Verification",
+    "agents_sessions",
     "threads",
     "threads_sync",
 ]

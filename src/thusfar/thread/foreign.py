@@ -1,14 +1,50 @@
-"""Foreign messages: any dialect's messages become canonical ones on their way into a thread."""
+"""Foreign transcripts: messages, lists, session logs and session files of others, in and out.
+
+A message that cannot be read raises; it never vanishes. The branches of a session log are kept.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from thusfar.dialects import detect
+import msgspec
+
+from thusfar.codec import json_text
+from thusfar.dialects import detect, dialect
 from thusfar.dialects.base import DialectMismatch
-from thusfar.errors import InvalidMessageError, TranscriptError
+from thusfar.errors import InvalidMessageError, OptionsError, TranscriptError
 from thusfar.messages import Message
+from thusfar.storage.base import check_id
+
+THUSFAR = "thusfar"
+
+
+class Node(NamedTuple):
+    """One message of a foreign transcript, at its place in the tree.
+
+    Attributes:
+        message: With an id of its own.
+        parent: Id of the message before it; `None` at a root.
+    """
+
+    message: Message
+    parent: str | None
+
+
+class Tree(NamedTuple):
+    """A foreign transcript.
+
+    Attributes:
+        nodes: Each after its parent.
+        head: Id of the message that the source shows last; `None` when it is empty.
+        about: What the source says beside its messages, for the thread's metadata.
+    """
+
+    nodes: tuple[Node, ...]
+    head: str | None
+    about: dict[str, Any]
 
 
 def lift(messages: Sequence[Any]) -> list[Message]:
@@ -19,8 +55,8 @@ def lift(messages: Sequence[Any]) -> list[Message]:
     """
     foreign = [m for m in messages if not isinstance(m, Message)]
     try:
-        dialect = detect(foreign)
-        return [m if isinstance(m, Message) else dialect.lift(m) for m in messages]
+        found = detect(foreign)
+        return [m if isinstance(m, Message) else found.lift(m) for m in messages]
     except DialectMismatch as error:
         raise InvalidMessageError(
             "A message had a shape of no known dialect.",
@@ -33,3 +69,136 @@ def lift(messages: Sequence[Any]) -> list[Message]:
             diagnostics=(),
             **error.facts,
         ) from error
+
+
+def lower(messages: Iterable[Message], name: str) -> str:
+    """Write messages as a JSON list of a dialect.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form there.
+        OptionsError: `INVALID_OPTIONS`, for a dialect that does not exist.
+    """
+    target = dialect(name)
+    return json_text([wire for message in messages for wire in target.lower(message)])
+
+
+def read_tree(data: Any, name: str | None) -> Tree:
+    """Read a transcript of any known shape.
+
+    Args:
+        data: Text, bytes, or a parsed value; as for `thusfar.sources.load`.
+        name: Dialect of its messages; `None` to find out.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, for input of no known shape.
+    """
+    from thusfar.sources import load
+
+    loaded = load(data, dialect=name)
+    about: dict[str, Any] = {"source": loaded.kind, "dialect": loaded.dialect}
+    about.update({k: v for k, v in (("model", loaded.model), ("system", loaded.system)) if v})
+    about.update({k: v for k, v in loaded.facts.items() if v})
+    source = dialect(loaded.dialect)
+    ids = _Ids()
+    if loaded.entries:
+        nodes, head = _tree_of_log(loaded.entries, source, ids)
+        return Tree(nodes, head, about)
+    listed: list[Node] = []
+    for foreign in loaded.messages:
+        message = ids.own(source.lift(foreign), None)
+        listed.append(Node(message, listed[-1].message.id if listed else None))
+    return Tree(tuple(listed), listed[-1].message.id if listed else None, about)
+
+
+def _tree_of_log(entries: Sequence[Any], source: Any, ids: _Ids) -> tuple[tuple[Node, ...], Any]:
+    """Follow each record to the nearest one before it that says something."""
+    said: dict[str, str | None] = {}
+    nodes: list[Node] = []
+    head: str | None = None
+    for entry in entries:
+        last = said.get(entry.parent) if entry.parent is not None else None
+        if entry.kind == "message":
+            for foreign in entry.messages:
+                message = ids.own(source.lift(foreign), entry.id)
+                nodes.append(Node(message, last))
+                last = message.id
+            if entry.live and entry.messages:
+                head = last
+        if entry.id is not None:
+            said[entry.id] = last
+    return tuple(nodes), head or (nodes[-1].message.id if nodes else None)
+
+
+class _Ids:
+    """Gives each message an id that no other one has, its own or that of its record if it can."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+
+    def own(self, message: Message, record: str | None) -> Message:
+        for wish in (message.id, record):
+            if wish is not None and wish not in self._taken and _usable(wish):
+                return self._take(message, wish)
+        base = f"m{len(self._taken)}"
+        while base in self._taken:
+            base += "x"
+        return self._take(message, base)
+
+    def _take(self, message: Message, message_id: str) -> Message:
+        self._taken.add(message_id)
+        if message.id == message_id:
+            return message
+        return msgspec.structs.replace(message, id=message_id)
+
+
+def _usable(message_id: str) -> bool:
+    try:
+        check_id(message_id, "message id")
+    except InvalidMessageError:
+        return False
+    return True
+
+
+def agents_sessions(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
+    """Read the sessions of an OpenAI Agents SDK SQLite file, as lists of Responses items.
+
+    Args:
+        path: The file; it is only read.
+
+    Returns:
+        Items by session id, in the order stored; pass one to `Thread.import_`.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when the file has no such tables.
+        StorageError: when it cannot be read.
+
+    Source:
+        openai-agents `SQLiteSession`: tables agent_sessions and agent_messages.
+    """
+    import apsw
+
+    from thusfar.codec import parse_json
+    from thusfar.storage.sqlite_errors import translated
+
+    found: dict[str, list[Any]] = {}
+    try:
+        connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
+        rows = connection.execute(
+            "SELECT session_id, message_data FROM agent_messages ORDER BY id"
+        ).fetchall()
+        connection.close()
+    except apsw.SQLError as error:
+        raise OptionsError(
+            "The file held no sessions of the OpenAI Agents SDK.",
+            fix="Pass the file that its SQLiteSession was given.",
+        ) from error
+    except apsw.Error as error:
+        raise translated(error) from error
+    for session, text in rows:
+        found.setdefault(str(session), []).append(parse_json(str(text), where="a session item"))
+    return found
+
+
+def described(about: Mapping[str, Any]) -> dict[str, Any]:
+    """Write what a source says beside its messages as metadata of a thread."""
+    return {"imported": dict(about)}

@@ -24,7 +24,6 @@ from thusfar.storage.rows import (
     ALTERNATIVE,
     EDITED,
     LIVE,
-    OPEN,
     POSITION_MASK,
     REDACTED,
     REMOVED,
@@ -186,6 +185,14 @@ class Build:
         else:
             raise KeyError("group")
 
+    def boundary(self, message_id: str | None) -> str | None:
+        """Tell the message that ends the group of a message that was placed."""
+        if message_id is None:
+            return None
+        row = next(n for n in self.nodes if n.node == self.stored[message_id].place.node)
+        last = row.node + row.size - 1 - row.at
+        return next(i for i, stored in self.stored.items() if stored.place.node == last)
+
     def put_head(self, owner: str, message_id: str | None) -> None:
         """Let an owner stand on a message."""
         head = empty_head(self.thread, owner, self.at)
@@ -309,6 +316,13 @@ def _records(text: str | bytes) -> Iterator[tuple[int, dict[str, Any]]]:
         yield number, record
 
 
+def is_export(data: object) -> bool:
+    """Tell whether a value looks like what `export` returns."""
+    if isinstance(data, bytes):
+        data = data[:200].decode(errors="replace")
+    return isinstance(data, str) and data.lstrip()[:40].startswith('{"thusfar":"thread"')
+
+
 def _require_header(records: list[tuple[int, dict[str, Any]]]) -> None:
     header = records[0][1] if records else {}
     if header.get("thusfar") != FORMAT or not isinstance(header.get("schema"), int):
@@ -330,6 +344,3 @@ def _bad_line(number: int) -> TranscriptError:
         fix="Correct that line; nothing was stored.",
         line=number,
     )
-
-
-__all__ = ["OPEN", "Build", "export_steps", "import_steps"]

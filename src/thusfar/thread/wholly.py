@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+# ruff: noqa: A002 - `format` is the word of the contract
 from collections.abc import Mapping
 from typing import Any
 
 from thusfar.drive import Steps
 from thusfar.storage.base import Store
 from thusfar.thread import artifacts as derived
-from thusfar.thread import erasing, listing, porting, verifying
+from thusfar.thread import erasing, foreign, importing, listing, porting, reading, verifying
 from thusfar.thread.paths import Context
 from thusfar.thread.values import Branch, Erasure, ThreadInfo, Verification
 from thusfar.thread.verbs import verb
@@ -144,20 +145,40 @@ class WholeThread:
         return verifying.verify_steps(self._context, erased=erased)
 
     @verb
-    def export(self) -> Steps[str]:
-        """Write the whole thread, with branches, as thusfar JSONL; `import_` reads it.
+    def export(self, *, format: str = foreign.THUSFAR) -> Steps[str]:
+        """Write the whole thread as thusfar JSONL, or its transcript in a dialect.
 
-        Erased content is not in it.
+        Erased content is in neither.
+
+        Args:
+            format: `thusfar` writes everything, with branches, for `import_`. The name of any
+                other dialect writes the live messages of the selected path as a JSON list.
+
+        Raises:
+            UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form in the dialect.
+            OptionsError: `INVALID_OPTIONS`, for a dialect that does not exist.
         """
-        return porting.export_steps(self._context)
+        return self._exporting(format)
+
+    def _exporting(self, format: str) -> Steps[str]:
+        if format == foreign.THUSFAR:
+            return (yield from porting.export_steps(self._context))
+        transcript = yield from reading.transcript_steps(self._context)
+        return foreign.lower(transcript.messages, format)
 
     @verb
-    def import_(self, text: str | bytes) -> Steps[ThreadInfo]:
-        """Fill this thread, which must be new, from thusfar JSONL.
+    def import_(self, data: Any, *, dialect: str | None = None) -> Steps[ThreadInfo]:
+        """Fill this thread, which must be new, from an export or any known transcript.
+
+        Args:
+            data: What `export` returned; text, bytes or a parsed value in any dialect; a session
+                log of Claude Code, Gemini CLI or pi, whose branches are kept; a list that
+                `agents_sessions` read.
+            dialect: Dialect of the messages; `None` to find out.
 
         Raises:
             IdentityConflictError: `IDENTITY_CONFLICT`, when the thread exists.
-            TranscriptError: `INVALID_TRANSCRIPT`, naming the line that is wrong; nothing was
-                stored.
+            TranscriptError: `INVALID_TRANSCRIPT`, for input that cannot be read; of an export it
+                names the line. Nothing was stored.
         """
-        return porting.import_steps(self._context, self.store.clock, text)
+        return importing.import_any_steps(self._context, self.store.clock, data, dialect=dialect)
