@@ -1,0 +1,175 @@
+"""Transcripts of others become threads: lists, logs with branches, session files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from shared_data import SHARED, needs_shared
+from thusfar.errors import InvalidMessageError, OptionsError, TranscriptError
+from thusfar.sources import load
+from thusfar.storage import MemoryStore
+from thusfar.testing.store_laws.told import sound
+from thusfar.thread import SyncThread, Thread, agents_sessions
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be brief."},
+    {"role": "user", "content": "Weather in Oslo?"},
+    {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "w", "arguments": '{"b": 1}'}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": "3 C"},
+    {"role": "assistant", "content": "It is 3 C."},
+]
+ANTHROPIC: list[dict[str, Any]] = [
+    {"role": "user", "content": "Weather in Oslo?"},
+    {"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "w", "input": {}}]},
+    {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "3 C"}]},
+    {"role": "assistant", "content": [{"type": "text", "text": "It is 3 C."}]},
+]
+RESPONSES: list[dict[str, Any]] = [
+    {"type": "message", "role": "user", "content": "Weather in Oslo?"},
+    {"type": "function_call", "call_id": "c1", "name": "w", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c1", "output": "3 C"},
+]
+
+
+def _new() -> SyncThread:
+    return Thread("t", store=MemoryStore()).sync
+
+
+@pytest.mark.parametrize(
+    ("name", "messages"),
+    [("openai-chat", CHAT), ("anthropic", ANTHROPIC), ("openai-responses", RESPONSES)],
+)
+def test_a_list_comes_back_as_it_was(name: str, messages: list[dict[str, Any]]) -> None:
+    told = _new()
+
+    told.import_(messages, dialect=name)
+
+    assert json.loads(told.export(format=name)) == messages
+    assert len(told.read().entries) == len(messages)
+    sound(told)
+
+
+def test_an_imported_exchange_is_one_group() -> None:
+    told = _new()
+
+    told.import_(json.dumps(CHAT))
+
+    entries = told.read().entries
+    assert entries[2].group == entries[3].group == entries[2].id
+    assert entries[4].group == entries[4].id
+    assert told.read(limit=2).ids == (entries[4].id,)
+    assert told.append("And tomorrow?").status == "selected"
+
+
+def test_foreign_messages_are_appended_like_canonical_ones() -> None:
+    told = _new()
+
+    told.append(CHAT[1])
+    told.append(CHAT[2:])
+
+    assert json.loads(told.export(format="openai-chat")) == CHAT[1:]
+    with pytest.raises(InvalidMessageError):
+        told.append({"speaker": "nobody"})
+    with pytest.raises(InvalidMessageError):
+        told.append(17)  # type: ignore[arg-type]
+
+
+def test_defects_of_a_source_are_kept() -> None:
+    told = _new()
+
+    told.import_([CHAT[1], CHAT[2], {"role": "user", "content": "Never mind."}, CHAT[3]])
+
+    assert len(told.transcript().messages) == 4
+    sound(told)
+
+
+def test_nothing_is_stored_of_what_cannot_be_read() -> None:
+    told = _new()
+
+    for bad in ("", "[]", "{", '{"role": "nobody"}'):
+        with pytest.raises(TranscriptError):
+            told.import_(bad)
+
+    assert told.read().entries == ()
+
+
+def test_sessions_of_the_agents_sdk_are_read_in_order(tmp_path: Path) -> None:
+    path = tmp_path / "agents.db"
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT)"
+    )
+    for item in RESPONSES:
+        raw.execute(
+            "INSERT INTO agent_messages (session_id, message_data) VALUES ('s1', ?)",
+            (json.dumps(item),),
+        )
+
+    sessions = agents_sessions(path)
+    told = _new()
+    told.import_(sessions["s1"], dialect="openai-responses")
+
+    assert list(sessions) == ["s1"]
+    assert json.loads(told.export(format="openai-responses")) == RESPONSES
+    with pytest.raises(OptionsError, match="no sessions"):
+        empty = tmp_path / "empty.db"
+        apsw.Connection(str(empty)).execute("CREATE TABLE x (y)")
+        agents_sessions(empty)
+
+
+def _logs() -> list[Path]:
+    if SHARED is None:
+        return []
+    found: list[Path] = []
+    for corpus in ("claude-code-log", "pi-mono", "entire-sessions"):
+        files = sorted((SHARED / "data" / corpus).rglob("*.jsonl"))
+        found += [path for path in files if path.stat().st_size < 600_000][:6]
+    return found
+
+
+@needs_shared
+def test_there_are_logs_to_read() -> None:
+    assert len(_logs()) >= 6
+
+
+@needs_shared
+@pytest.mark.parametrize("path", _logs(), ids=lambda path: path.name)
+def test_a_session_log_keeps_its_messages_and_branches(path: Path) -> None:
+    data = path.read_bytes()
+    try:
+        loaded = load(data)
+    except TranscriptError:
+        pytest.skip("no session log")
+    if not loaded.messages:
+        pytest.skip("a log that says nothing")
+    told = _new()
+
+    told.import_(data)
+
+    said = [m for e in loaded.entries if e.kind == "message" for m in e.messages]
+    said = said or list(loaded.messages)
+    assert told.verify().messages == len(said)
+    sound(told)
+    if loaded.entries:
+        children: dict[str | None, int] = {}
+        parents = {e.id: e.parent for e in loaded.entries}
+        says = {e.id for e in loaded.entries if e.kind == "message" and e.messages}
+        for entry in loaded.entries:
+            if entry.kind == "message" and entry.messages:
+                parent = entry.parent
+                while parent is not None and parent not in says:
+                    parent = parents.get(parent)
+                children[parent] = children.get(parent, 0) + 1
+        forks = sum(count - 1 for count in children.values()) + 1
+        assert len(told.branches()) == forks
