@@ -97,6 +97,7 @@ class RequestFacts:
         dialect: Wire format of the messages.
         measure: The one measuring function.
         limits: The effective limits.
+        wire: Name of the wire format that is sent, where it is another one; for tools.
         source: The transcript.
         policy: The history policy; `None`: exact.
         turn: Messages of the current turn, behind the history and outside its caps.
@@ -121,6 +122,7 @@ class RequestFacts:
     dialect: Dialect
     measure: Measure
     limits: Limits
+    wire: str = ""
     source: Source = field(default_factory=Source)
     policy: HistoryPolicy | None = None
     turn: tuple[Any, ...] = ()
@@ -138,3 +140,8 @@ class RequestFacts:
     calibration: Calibration | None = None
     raw_max: int | None = None
     track: bool = True
+
+    @property
+    def tool_wire(self) -> str:
+        """Name of the wire format that tool definitions are written in."""
+        return self.wire or self.dialect.name

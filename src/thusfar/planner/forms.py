@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any
 
 from thusfar._choice import Choice, choose
@@ -25,8 +25,10 @@ from thusfar._view import View
 from thusfar.artifacts import Artifact, End, artifact_key, chain_over
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import RequestFacts
+from thusfar.planner.pages import NeedMessages, Pages
 from thusfar.planner.recall import recall_tool
 from thusfar.planner.shortening import shorten_before
+from thusfar.planner.sizes import Sizes
 from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
 from thusfar.summaries.rendering import fenced_summary
 from thusfar.summaries.values import SummaryJob
@@ -83,13 +85,15 @@ class Forms:
         self.options = options
         self.recent = recent
         self.messages: Sequence[Any] = facts.source.messages
+        self.pages = self.messages if isinstance(self.messages, Pages) else None
         self.dialect = facts.dialect
         self.measure = facts.measure
 
     @cached_property
     def choice(self) -> Choice:
         """The window that the policy's caps choose."""
-        return choose(self.messages, self.dialect, self.recent, self.measure, whole=True)
+        whole = not self.partial
+        return choose(self.messages, self.dialect, self.recent, self.measure, whole=whole)
 
     @cached_property
     def view(self) -> View:
@@ -97,17 +101,23 @@ class Forms:
         return View(self.messages, self.dialect, self.choice.repairs)
 
     @cached_property
-    def sizes(self) -> list[int]:
-        """Cumulative tokens before each position, as repaired."""
-        replaced = self.choice.repairs.replaced
-        count = self.measure.count
-        if not replaced:
-            return list(accumulate(count(self.dialect, self.messages), initial=0))
-        own = [p for p in range(len(self.messages)) if p not in replaced]
-        by_place = dict(zip(own, count(self.dialect, [self.messages[p] for p in own]), strict=True))
-        for place, made in replaced.items():
-            by_place[place] = sum(count(self.dialect, list(made)))
-        return list(accumulate((by_place[p] for p in range(len(self.messages))), initial=0))
+    def sizes(self) -> Sizes:
+        """Tokens of the messages at hand, as repaired."""
+        return Sizes(self.messages, self.first, self.choice.repairs.replaced, self.count)
+
+    def count(self, messages: Sequence[Any]) -> list[int]:
+        """Count messages of the history."""
+        return self.measure.count(self.dialect, messages)
+
+    @property
+    def first(self) -> int:
+        """Position from which on all messages are at hand; 0 for caller-owned ones."""
+        return self.pages.first if self.pages is not None else 0
+
+    @property
+    def partial(self) -> bool:
+        """Whether messages between the system run and the newest ones were not read."""
+        return self.pages is not None and self.pages.first > self.pages.head_length
 
     @property
     def system(self) -> int:
@@ -131,17 +141,25 @@ class Forms:
         return self.options.summary
 
     def weigh(self, ranges: Sequence[Range]) -> int:
-        """Add up the tokens of positions."""
-        return sum(self.sizes[end] - self.sizes[start] for start, end in ranges)
+        """Add up the tokens of positions; what was not read counts nothing."""
+        return sum(self.sizes.between(start, end) for start, end in ranges)
 
     def full(self) -> Form:
-        """Everything, exactly."""
-        return Form(self.sizes[-1], self.everything)
+        """Everything, exactly.
+
+        Raises:
+            NeedMessages: while what was read does not exceed the maximum yet.
+        """
+        tokens = self.weigh(self.everything)
+        most = self.facts.limits.max
+        if self.partial and (most is None or tokens <= most):
+            raise NeedMessages(max(0, 2 * self.first - len(self.messages)))
+        return Form(tokens, self.everything)
 
     def shortened(self) -> Form | None:
         """Everything, with old tool results and media cut; `None` where nothing would be saved."""
         most = self.options.shorten
-        if most is None or self.cut <= self.system:
+        if most is None or self.cut <= self.system or self.partial:
             return None
         shorter = {
             place: made
@@ -153,10 +171,10 @@ class Forms:
         saved = 0
         for place, made in shorter.items():
             cost = sum(self.measure.count(self.dialect, list(made)))
-            saved += self.sizes[place + 1] - self.sizes[place] - cost
+            saved += self.sizes.between(place, place + 1) - cost
         if saved <= 0:
             return None
-        return Form(self.sizes[-1] - saved, self.everything, shorter=shorter)
+        return Form(self.weigh(self.everything) - saved, self.everything, shorter=shorter)
 
     def coverable(self) -> bool:
         """Whether there is anything that a summary could stand for."""
@@ -197,7 +215,8 @@ class Forms:
         size = sum(self.measure.count(self.dialect, list(spoken)))
         ranges = self.exact_beside(end, kept_user)
         covered = without(((self.system, end),), self.view.absent(self.everything))
-        if size >= self.weigh(without(covered, ranges)):
+        at_hand = self.first <= self.system
+        if end < self.first or (at_hand and size >= self.weigh(without(covered, ranges))):
             return None
         return Form(
             self.weigh(ranges) + size,
@@ -224,7 +243,7 @@ class Forms:
         parameters = dict(self.summary.strategy.parameters)
         asked = chars = parameters.get("line_max_chars", LEAST_LINE_CHARS)
         exchanges = self.lifted_exchanges(self.cut)
-        tools = (recall_tool(self.dialect.name),) if recall else ()
+        tools = (recall_tool(self.facts.tool_wire),) if recall else ()
         made: list[Form] = []
         while True:
             lines = digest_lines(exchanges, line_max_chars=chars)
@@ -257,20 +276,23 @@ class Forms:
         return [(low, messages) for low, messages in lifted if messages]
 
     @cached_property
-    def chains(self) -> list[str]:
-        """Chained digest of the messages from behind the system run, up to the cut."""
+    def _chains(self) -> list[str]:
         lift = self.dialect.lift
         return chain_over(lift(self.messages[p]) for p in range(self.system, self.cut))
+
+    def chain(self, position: int) -> str:
+        """Chained digest of the messages up to and including a position before the cut."""
+        if self.pages is not None:
+            return self.pages.chain(position)
+        return self._chains[position - self.system]
 
     def ends(self) -> tuple[End, ...]:
         """Places where a usable summary may end, the newest first."""
         if self.cut <= self.system:
             return ()
-        borders = [*self.choice.window.exchanges_within(self.system + 1, self.cut), self.cut]
-        return tuple(
-            (border - self.system, self.chains[border - self.system - 1])
-            for border in reversed(borders)
-        )
+        oldest = max(self.system, self.first) + 1
+        borders = [*self.choice.window.exchanges_within(oldest, self.cut), self.cut]
+        return tuple((border - self.system, self.chain(border - 1)) for border in reversed(borders))
 
     def job(self, base: Artifact | None) -> SummaryJob | None:
         """The summary up to the cut; `None` where no model could make it."""
@@ -278,13 +300,16 @@ class Forms:
         if model is None or not model.callable or not self.coverable():
             return None
         covered = self.cut - self.system
-        chain = self.chains[covered - 1]
+        chain = self.chain(self.cut - 1)
+        begin = base.messages if base is not None else 0
+        whole = self.summary.keep_user is not None or model.identity.strategy == "regenerate"
+        self._look_back(self.system if whole else self.system + begin)
         return SummaryJob(
             key=artifact_key(model.identity.digest, chain),
             identity=model.identity,
             chain=chain,
             messages=covered,
-            turns=self._turns(base.messages if base else 0),
+            turns=self._turns(begin),
             options=self.summary,
             measure=model.measure,
             base=base,
@@ -292,14 +317,22 @@ class Forms:
             kept_user=self.kept_user(),
         )
 
+    def _look_back(self, position: int) -> None:
+        """Make sure that everything from a position on is at hand and grouped."""
+        if self.partial and position < self.first:
+            raise NeedMessages(position)
+        window = self.choice.window
+        while window.first > position and not window.complete:
+            window.extend()
+
     def _turns(self, begin: int) -> tuple[tuple[int, int], ...]:
         """Turn starts of the covered range with their tokens, counted from the system run."""
+        oldest = max(0, min(begin, self.first - self.system)) if self.partial else 0
         starts = [at - self.system for at in self.choice.window.turns if at < self.cut]
-        borders = sorted({0, begin, *starts})
+        borders = sorted({oldest, begin, *(at for at in starts if at >= oldest)})
         spans = pairwise([*borders, self.cut - self.system])
         return tuple(
-            (low, self.sizes[self.system + high] - self.sizes[self.system + low])
-            for low, high in spans
+            (low, self.sizes.between(self.system + low, self.system + high)) for low, high in spans
         )
 
     def kept_user(self) -> tuple[int, ...]:
@@ -307,13 +340,13 @@ class Forms:
         share = self.summary.keep_user
         if share is None:
             return ()
-        covered = self.sizes[self.cut] - self.sizes[self.system]
+        covered = self.sizes.between(self.system, self.cut)
         left = int(share * covered) if isinstance(share, float) else share
         kept: list[int] = []
         window = self.choice.window
         for place in range(self.cut - 1, self.system - 1, -1):
             if window.facts(place).user_input and place not in self.choice.repairs.replaced:
-                left -= self.sizes[place + 1] - self.sizes[place]
+                left -= self.sizes.between(place, place + 1)
                 if left < 0:
                     break
                 kept.append(place - self.system)

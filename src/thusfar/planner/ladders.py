@@ -210,7 +210,7 @@ class _Builder:
             f'<offloaded handle="{handle}">\n{shortened(exact.text, PREVIEW_CHARS)}\n</offloaded>\n'
             "Only a part is shown. Read all of it with the tool recall and this handle."
         )
-        tools = (*exact.tools, recall_tool(self.facts.dialect.name))
+        tools = (*exact.tools, recall_tool(self.facts.tool_wire))
         usable = self.facts.backing and self.facts.schema is None
         shown = Shown(text, tools, handle=handle, exact=exact.text)
         state: Any = "ready" if usable else "unavailable"

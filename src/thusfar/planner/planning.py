@@ -23,12 +23,14 @@ from thusfar.planner.histories import (
     use_artifact,
 )
 from thusfar.planner.ladders import Shown, ladders_of, split_use, summarised_rung
+from thusfar.planner.pages import NeedMessages
 from thusfar.planner.questions import (
     CountRequest,
     FindSource,
     Prepare,
     Prepared,
     Publish,
+    ReadMessages,
     Unprepared,
 )
 from thusfar.planner.refusing import not_shorter, too_large, unavailable
@@ -51,7 +53,11 @@ def plan_steps(facts: RequestFacts) -> Steps[Sealed]:
             fit and is not ready; its cause is the failure that kept it from being made.
         RequestCompositionError: `INVALID_COMPOSITION`, when the request cannot be composed.
     """
-    return (yield from Plan(facts).run())
+    while True:
+        try:
+            return (yield from Plan(facts).run())
+        except NeedMessages as more:
+            yield ReadMessages(low=more.low)
 
 
 def epoch_key(facts: RequestFacts) -> str:

@@ -15,8 +15,9 @@ from thusfar.drive import Steps
 from thusfar.planner.facts import RequestFacts
 from thusfar.planner.histories import History, find_artifacts, history_of
 from thusfar.planner.ladders import ladders_of, split_use
+from thusfar.planner.pages import NeedMessages
 from thusfar.planner.planning import fixed_parts
-from thusfar.planner.questions import Prepare, Prepared
+from thusfar.planner.questions import Prepare, Prepared, ReadMessages
 
 LEAST_REFRESH: Final = 2  # accepted texts that a new range is worth: refreshes then cost at most n
 
@@ -35,6 +36,14 @@ def prepare_steps(facts: RequestFacts, *, force: bool = False) -> Steps[Prepared
         SummaryFailedError: `SUMMARY_FAILED`, when the summary could not be had.
         RequestCompositionError: `INVALID_COMPOSITION`, for a defective transcript.
     """
+    while True:
+        try:
+            return (yield from _prepare(facts, force=force))
+        except NeedMessages as more:
+            yield ReadMessages(low=more.low)
+
+
+def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
     history: History = history_of(facts)
     forms = history.forms
     if forms is None or not forms.coverable() or facts.summary is None:

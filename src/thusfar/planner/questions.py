@@ -35,6 +35,16 @@ class FindArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     ends: tuple[End, ...]
 
 
+class ReadMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """Read the messages of the thread from a position on into the pages of the facts.
+
+    Attributes:
+        low: The oldest position that is needed.
+    """
+
+    low: int
+
+
 class FindSource(msgspec.Struct, frozen=True, kw_only=True):
     """The `SourceArtifact` of a contributor by its key, or `None`."""
 

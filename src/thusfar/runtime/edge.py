@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
+from thusfar.dialects import Dialect
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import HistoryError
 from thusfar.planner.facts import Calibration, RequestFacts
-from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.questions import (
     UNPREPARED,
     CountRequest,
@@ -54,7 +54,7 @@ class _Usage:
             return None
         mean = sum(self.ratios) / count
         spread = (sum((ratio - mean) ** 2 for ratio in self.ratios) / count) ** 0.5
-        high = max(max(self.ratios), mean + 2.6 * spread)
+        high = max(*self.ratios, mean + 2.6 * spread)
         return Calibration(samples=count, mean=mean, high=high)
 
 
@@ -163,6 +163,11 @@ class Edge:
     reader: Any = None
     support: list[SupportReceipt] = field(default_factory=list)
 
+    @property
+    def wire(self) -> Dialect:
+        """The wire format that is sent."""
+        return self.reader.target if self.reader is not None else self.facts.dialect
+
     def run(self, steps: Steps[Any]) -> Any:
         """Drive a plan here and now."""
         return drive(steps, self._answer)
@@ -253,7 +258,7 @@ class Edge:
             store=self.runtime.store,
             holder=self.runtime.holder,
             lease_seconds=self.runtime.lease_seconds,
-            place=self.reader.place_steps if self.reader is not None and of_history else None,
+            reader=self.reader if of_history else None,
         )
 
     def _begin(self, ask: Prepare) -> None:
@@ -270,8 +275,3 @@ class Edge:
     def _event(self, kind: Any, ask: Prepare) -> SummaryEvent:
         covered = ask.job.messages if isinstance(ask.job, SummaryJob) else 0
         return SummaryEvent(kind=kind, key=ask.job.key, messages=covered, why=self.why)
-
-
-def preparation(edge: Edge) -> Steps[Prepared | None]:
-    """The questions of preparing a summary ahead."""
-    return prepare_steps(edge.facts)

@@ -59,7 +59,7 @@ def find_steps(identity: str, ends: Sequence[End], *, now: int) -> Steps[tuple[A
     """Find usable summaries that end at these places, the one that covers most first."""
     keys = tuple(artifact_key(identity, chain) for _, chain in ends)
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts(keys)
-    kept = [_usable(row, now).artifact for row in rows.values()]
+    kept = [usable(row, now).artifact for row in rows.values()]
     found = [artifact for artifact in kept if artifact is not None]
     found.sort(key=lambda artifact: -artifact.messages)
     return tuple(found[:MOST_FOUND])
@@ -68,10 +68,10 @@ def find_steps(identity: str, ends: Sequence[End], *, now: int) -> Steps[tuple[A
 def find_source_steps(key: str, *, now: int) -> Steps[SourceArtifact | None]:
     """Find the usable summary of a contributor."""
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts((key,))
-    return _usable(rows[key], now).source if key in rows else None
+    return usable(rows[key], now).source if key in rows else None
 
 
-def _usable(row: ArtifactRow, now: int) -> Kept:
+def usable(row: ArtifactRow, now: int) -> Kept:
     """Read a body; nothing of it where its time has passed.
 
     Raises:
@@ -91,13 +91,27 @@ def _usable(row: ArtifactRow, now: int) -> Kept:
 
 
 def keep_steps(
-    made: Artifact | SourceArtifact, place: Place, *, now: int, ttl_seconds: int | None
+    made: Artifact | SourceArtifact,
+    *,
+    now: int,
+    ttl_seconds: int | None,
+    place: Steps[Place] | None = None,
+    lock: tuple[str, str] = (LOCK, LOCK),
 ) -> Steps[Any]:
     """Keep a summary, and forget what it supersedes beyond the last two.
+
+    Args:
+        made: The summary.
+        now: Unit: milliseconds since 1970, UTC.
+        ttl_seconds: How long it may be used. `None`: until it is superseded or erased.
+        place: Steps that find where it belongs in a thread; they may refuse.
+        lock: The thread and owner it belongs to.
 
     Returns:
         The summary that is kept: an earlier one of the same key wins.
     """
+    yield q.Lock(*lock)
+    where = Place() if place is None else (yield from place)
     expires = None if ttl_seconds is None else now + ttl_seconds * 1000
     of_history = isinstance(made, Artifact)
     kept = Kept(
@@ -107,12 +121,11 @@ def keep_steps(
     )
     body = msgspec.json.encode(kept).decode()
     kind = made.identity if isinstance(made, Artifact) else "source"
-    row = ArtifactRow(made.key, place.thread_id, place.first, place.node, kind, body, now)
+    row = ArtifactRow(made.key, where.thread_id, where.first, where.node, kind, body, now)
     changes: list[Any] = []
-    yield q.Lock(LOCK, LOCK)
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts((made.key,))
     if made.key in rows:
-        there = _usable(rows[made.key], now)
+        there = usable(rows[made.key], now)
         if there.artifact or there.source:
             return there.artifact if of_history else there.source
         changes.append(q.DropArtifacts((made.key,)))

@@ -17,6 +17,7 @@ from thusfar.runtime.wire import (
     call_arguments,
     messages_of_response,
     placed_messages,
+    placed_system,
     reported_input_tokens,
 )
 
@@ -63,17 +64,17 @@ class Planned:
     def __init__(
         self, sealed: Sealed, edge: Edge, arguments: Any, *, max_output_tokens: int | None
     ) -> None:
-        wire = edge.facts.dialect
+        planned_in, wire = edge.facts.dialect, edge.wire
         self._sealed = sealed
         self._edge = edge
         self._arguments = arguments
         self._transport_retries = 0
         self.receipt: RequestReceipt = sealed.receipt
         self.kwargs = call_arguments(
-            sealed, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
+            sealed, planned_in, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
         )
-        self.messages = placed_messages(sealed, wire)
-        self.system = sealed.request.system
+        self.messages = placed_messages(sealed, planned_in, wire)
+        self.system = placed_system(sealed, planned_in, wire)
         self.tools = sealed.request.tools
 
     def __repr__(self) -> str:
@@ -127,7 +128,7 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = await self._edge.runtime.store.arun(steps)
-        return self._prepare(answered, commit, reported, may_prepare=True)
+        return self._prepare(answered, commit, reported)
 
     def accept_sync(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
         """Take in the answer, for code without an event loop; see `accept`.
@@ -139,7 +140,7 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = self._edge.runtime.store.run(steps)
-        return self._prepare(answered, commit, reported, may_prepare=True)
+        return self._prepare(answered, commit, reported)
 
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
         facts, runtime = self._edge.facts, self._edge.runtime
@@ -147,14 +148,12 @@ class Planned:
         if reported is not None:
             counted = sum(size for _, size in self._sealed.inspection.breakdown)
             runtime.report(facts.model, facts.measure.tokenizer, counted=counted, reported=reported)
-        return messages_of_response(response, facts.dialect), reported
+        return messages_of_response(response, self._edge.wire), reported
 
-    def _prepare(
-        self, answered: list[Any], commit: Any, reported: int | None, *, may_prepare: bool
-    ) -> Accepted:
+    def _prepare(self, answered: list[Any], commit: Any, reported: int | None) -> Accepted:
         preparing = False
         warnings: tuple[ReceiptWarning, ...] = ()
-        if self._sealed.wants_preparation and may_prepare:
+        if self._sealed.wants_preparation:
             preparing = self._edge.runtime.host.retain(self._job(answered))
             code = "HISTORY_PREPARATION_SCHEDULED" if preparing else "HISTORY_NO_BACKGROUND"
             warnings = (ReceiptWarning(code=code),)
@@ -167,14 +166,21 @@ class Planned:
 
     def _job(self, answered: list[Any]) -> Any:
         """The background job: a summary for the coming cut, over what was said so far."""
-        facts = self._edge.facts
-        said = [*facts.source.messages, *facts.turn, *answered]
-        after = replace(facts, source=replace(facts.source, messages=tuple(said)), turn=())
-        edge = Edge(self._edge.runtime, after, self._edge.models, why="background")
+        from thusfar.runtime.planning import begin
+
+        runtime, said = self._edge.runtime, self._arguments
+        if self._edge.reader is None:
+            facts = self._edge.facts
+            messages = (*facts.source.messages, *facts.turn, *answered)
+            said = replace(said, messages=messages, turn=None)
+        else:
+            said = replace(said, turn=None)
 
         async def job() -> None:
             try:
-                await edge.arun(prepare_steps(after))
+                edge = await begin(replace(said, previous=None, within=None), runtime)
+                edge.why = "background"
+                await edge.arun(prepare_steps(edge.facts))
             except HistoryError:
                 return  # told by the event; the next request tries again where it needs to
 

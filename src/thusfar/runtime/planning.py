@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from thusfar._history import HistoryPolicy
+from thusfar._setting import sequence_of
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect
@@ -37,7 +38,6 @@ from thusfar.planner.receipt import (
     StoredReceipt,
 )
 from thusfar.planner.sealing import Sealed
-from thusfar._setting import sequence_of
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.collecting import (
     PlanArguments,
@@ -45,6 +45,7 @@ from thusfar.runtime.collecting import (
     dialect_of,
     facts_of_request,
     model_name,
+    turn_messages,
 )
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.keeping import keep_receipt_steps, read_receipt_steps
@@ -132,6 +133,8 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
         request_id=runtime.new_id(),
         source=source,
         wire=wire,
+        turn=reader.lifted_turn(said.turn) if reader else turn_messages(said.turn, wire),
+        sent_as=reader.target.name if reader else "",
         summariser=runtime.summariser,
         background=True,
         backing=runtime.durable,

@@ -1,1 +1,223 @@
-"""Reading: a thread as the transcript of a request."""
+"""Reading: a thread as the transcript of a request, read from its newest message backwards.
+
+The first read takes the newest groups and the messages at the start; more is read only where a
+plan looks at it. What was read belongs to one revision, checked before the request is sent.
+
+Source:
+    docs/spec/planner.md#threads
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.artifacts import Artifact, End
+from thusfar.dialects import Dialect, dialect
+from thusfar.drive import Steps
+from thusfar.errors import SummaryFailedError
+from thusfar.messages import Message, Text
+from thusfar.planner.facts import Source
+from thusfar.planner.pages import Pages
+from thusfar.planner.questions import ReadMessages
+from thusfar.runtime.keeping import MOST_FOUND, Place, usable
+from thusfar.storage import questions as q
+from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow
+from thusfar.thread.handle import Thread
+from thusfar.thread.paths import (
+    Context,
+    chain_at,
+    decode,
+    node_at,
+    node_on_path,
+    on_path,
+    owner_head,
+    parent_of,
+)
+from thusfar.thread.reading import newest_rows, require_revision, revision_of
+from thusfar.thread.tracking import chain_text
+
+FIRST_READ: Final = 64  # messages of the first look
+LEAST_READ: Final = 8  # messages of any later look
+
+
+class _Read(msgspec.Struct, frozen=True):
+    """Where a live message of the tail is stored."""
+
+    node: int
+    depth: int
+
+
+class ThreadReader:
+    """Reads one thread for one plan.
+
+    Args:
+        thread: The thread.
+        wire: Wire format that is sent. `None`: `openai-chat`.
+    """
+
+    def __init__(self, thread: Thread, wire: str | Dialect | None) -> None:
+        self.thread = thread
+        named = wire or "openai-chat"
+        self.target: Dialect = dialect(named) if isinstance(named, str) else named
+        self.wire: Dialect = dialect("thusfar")
+        self.pages = Pages(0)
+        self.revision = "0"
+        self.head: str | None = None
+        self._ctx = Context(thread.store.namespace, thread.id, thread.owner)
+        self._tip = (0, -1)
+        self._oldest: NodeRow | None = None
+        self._places: list[_Read] = []
+
+    def begin_steps(self) -> Steps[Source]:
+        """Read the newest messages and the ones at the start."""
+        yield q.Snapshot()
+        head = yield from owner_head(self._ctx)
+        self.revision = revision_of(head)
+        if head is not None and head.node:
+            self.head = head.head_id or None
+            self._tip = (head.node, head.depth)
+            tail, chains = yield from self._older(FIRST_READ)
+            self.pages = Pages(head.messages, tail=tail, chains=chains)
+            if self.pages.first:
+                start = yield from self._start()
+                self.pages = Pages(head.messages, head=start, tail=tail, chains=chains)
+        return Source(kind="thread", messages=self.pages, revision=self.revision)
+
+    def _start(self) -> Steps[list[Message]]:
+        """Read from the start to the first message that is not the system's."""
+        found: list[Message] = []
+        for depth in range(self._tip[1] + 1):
+            row = yield from node_at((yield from node_on_path(depth, *self._tip)))
+            if row.state == LIVE:
+                found.append(decode(row))
+                if found[-1].role != "system":
+                    break
+        return found
+
+    @property
+    def system(self) -> int:
+        """Length of the leading system run."""
+        place = 0
+        while place < len(self.pages) and self.pages[place].role == "system":
+            place += 1
+        return place
+
+    def _older(self, count: int) -> Steps[tuple[list[Message], list[str]]]:
+        """Read at least so many live messages before the oldest one read, while there are any."""
+        node, depth = self._tip
+        if self._oldest is not None:
+            node, depth = (yield from parent_of(self._oldest)), self._oldest.depth - 1
+        messages: list[Message] = []
+        chains: list[str] = []
+        places: list[_Read] = []
+        while node and len(messages) < count:
+            rows, more = yield from newest_rows(node, depth, max(count - len(messages), LEAST_READ))
+            live = [row for row in rows if row.state == LIVE]
+            by_node = yield from self._chains(rows)
+            messages[:0] = [decode(row) for row in live]
+            chains[:0] = [chain_text(by_node[row.node].chain) for row in live]
+            places[:0] = [_Read(row.node, row.depth) for row in live]
+            self._oldest = rows[0]
+            if not more:
+                break
+            node, depth = (yield from parent_of(rows[0])), rows[0].depth - 1
+        self._places[:0] = places
+        return messages, chains
+
+    def _chains(self, rows: Sequence[NodeRow]) -> Steps[dict[int, ChainRow]]:
+        """Read the digests of rows, run by run."""
+        found: dict[int, ChainRow] = {}
+        place = 0
+        while place < len(rows):
+            end = place
+            while end + 1 < len(rows) and rows[end + 1].node == rows[end].node + 1:
+                end += 1
+            read: list[ChainRow] = yield q.ReadChains(rows[place].node, rows[end].node)
+            found.update((row.node, row) for row in read)
+            place = end + 1
+        return found
+
+    def steps_for(self, question: Any) -> Steps[None] | None:
+        """The steps that answer a question about the thread; `None` for other questions."""
+        return self._extend(question.low) if isinstance(question, ReadMessages) else None
+
+    def _extend(self, low: int) -> Steps[None]:
+        pages = self.pages
+        wanted = max(pages.first - low, 1)
+        messages, chains = yield from self._older(wanted)
+        pages.extend(messages, chains)
+
+    def find_steps(self, identity: str, ends: Sequence[End], *, now: int) -> Steps[Any]:
+        """Find usable summaries of this path, the one that covers most first."""
+        rows: list[ArtifactRow] = yield q.ReadArtifacts(self.thread.id, identity)
+        cut = ends[0][0] if ends else 0
+        found: list[Artifact] = []
+        for row in rows:
+            artifact = usable(row, now).artifact
+            if artifact is None or artifact.messages > cut:
+                continue
+            end = yield from node_at(row.node)
+            if not (yield from on_path(end, *self._tip)):
+                continue
+            chain = yield from chain_at(row.node)
+            if chain_text(chain.chain) == artifact.chain:
+                found.append(artifact)
+        found.sort(key=lambda artifact: -artifact.messages)
+        return tuple(found[:MOST_FOUND])
+
+    def place_steps(self, artifact: Artifact) -> Steps[Place]:
+        """Find where a summary belongs, and that what it covers is still there.
+
+        Raises:
+            SummaryFailedError: `SUMMARY_FAILED`, when the messages changed while it was made.
+        """
+        system = self.system
+        last = self._places[system + artifact.messages - 1 - self.pages.first]
+        rows: list[ChainRow] = yield q.ReadChains(last.node, last.node)
+        if not rows or chain_text(rows[0].chain) != artifact.chain:
+            raise SummaryFailedError(
+                "The messages of a summary changed while it was made.",
+                fix="Plan again.",
+                reason="transcript-changed",
+                messages=artifact.messages,
+            )
+        first = self._places[system - self.pages.first].depth if system >= self.pages.first else 0
+        return Place(thread_id=self.thread.id, first=first, node=last.node)
+
+    def check_steps(self) -> Steps[None]:
+        """Check that the path is what it was when it was read.
+
+        Raises:
+            IdentityConflictError: `IDENTITY_CONFLICT`, when it changed.
+        """
+        head = yield from owner_head(self._ctx)
+        require_revision(self._ctx, head, self.revision)
+
+    def commit_steps(self, messages: Sequence[Any]) -> Steps[Any]:
+        """Store an answered turn behind the head it was planned from."""
+        commit: Any = Thread.commit_turn.__wrapped__  # type: ignore[attr-defined]
+        return (yield from commit(self.thread, list(messages), after=self.head))
+
+    @property
+    def lock(self) -> tuple[str, str]:
+        """What is locked while something of the thread is written."""
+        return self.thread.id, self.thread.owner
+
+    def lowered(self, messages: Sequence[Message]) -> list[Any]:
+        """Write messages in the format that is sent."""
+        return [made for message in messages for made in self.target.lower(message)]
+
+    def lifted_turn(self, turn: Any) -> tuple[Message, ...]:
+        """Read the current turn; text is a user message."""
+        if turn is None:
+            return ()
+        if isinstance(turn, str):
+            return (Message("user", (Text(turn),)),)
+        given = turn if isinstance(turn, list | tuple) else [turn]
+        return tuple(
+            message if isinstance(message, Message) else self.target.lift(message)
+            for message in given
+        )

@@ -10,57 +10,96 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import msgspec
 
 from thusfar.dialects.base import Dialect, plain
 from thusfar.messages import Message
-from thusfar.planner.sealing import Sealed
+from thusfar.planner.sealing import Assembled, Sealed, joined_system
 
 USER_FIRST: Final = frozenset({"anthropic", "gemini", "bedrock-converse"})
 
 
-def placed_messages(sealed: Sealed, dialect: Dialect) -> list[Any]:
-    """List the messages as the wire takes them."""
+def placed_messages(sealed: Sealed, dialect: Dialect, wire: Dialect) -> list[Any]:
+    """List the messages as the wire takes them.
+
+    Args:
+        sealed: The request.
+        dialect: The format its messages were planned in.
+        wire: The format that is sent.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
+    """
+    messages = _placed(sealed, dialect, wire.name)
+    if wire is dialect:
+        return messages
+    return [made for message in messages for made in wire.lower(dialect.lift(message))]
+
+
+def _placed(sealed: Sealed, dialect: Dialect, wire: str) -> list[Any]:
     messages = sealed.request.messages
-    view = sealed.receipt.history.view
-    if not sealed.spoken or dialect.name not in USER_FIRST or view is None:
+    at = _system_run(sealed)
+    if wire not in USER_FIRST:
         return list(messages)
-    at, end = view.system, view.system + sealed.spoken
+    if not sealed.spoken:
+        return list(messages[at:])
+    end = at + sealed.spoken
     said = [dialect.lift(message) for message in messages[at:end]]
     behind = list(messages[end:])
     parts = tuple(part for message in said for part in message.parts)
     if behind:
         following = dialect.lift(behind[0])
         if following.role in ("user", "tool"):
-            merged = msgspec.structs.replace(following, parts=(*parts, *following.parts))
-            if following.role == "tool":  # results come first where the provider pairs them
-                merged = msgspec.structs.replace(following, parts=(*following.parts, *parts))
-            return [*messages[:at], *dialect.lower(merged), *behind[1:]]
-    return [*messages[:at], *dialect.lower(Message("user", parts)), *behind]
+            # Results come first where the provider pairs them with the calls before.
+            both = (parts, following.parts)
+            joined = both if following.role == "user" else both[::-1]
+            merged = msgspec.structs.replace(following, parts=(*joined[0], *joined[1]))
+            return [*dialect.lower(merged), *behind[1:]]
+    return [*dialect.lower(Message("user", parts)), *behind]
+
+
+def _system_run(sealed: Sealed) -> int:
+    view = sealed.receipt.history.view
+    return view.system if view is not None else 0
+
+
+def placed_system(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Any:
+    """Give the system value: where the wire keeps it outside the list, the leading run is in it."""
+    run = sealed.request.messages[: _system_run(sealed)]
+    if wire.name not in USER_FIRST or not run:
+        return sealed.request.system
+    texts = [text for message in run if (text := dialect.lift(message).text)]
+    return joined_system(sealed.request.system, texts)
 
 
 def call_arguments(
-    sealed: Sealed, dialect: Dialect, *, model: str, max_output_tokens: int | None
+    sealed: Sealed,
+    dialect: Dialect,
+    wire: Dialect,
+    *,
+    model: str,
+    max_output_tokens: int | None,
 ) -> dict[str, Any]:
     """Write the keyword arguments of the provider's SDK call.
 
     Args:
         sealed: The request.
-        dialect: The wire format, which names the SDK.
+        dialect: The format its messages were planned in.
+        wire: The format that is sent; it names the SDK.
         model: Name of the model as the SDK takes it.
         max_output_tokens: Output limit. `None`: not stated.
     """
-    writer = _WRITERS.get(dialect.name, _any)
-    made: dict[str, Any] = writer(
-        sealed, placed_messages(sealed, dialect), model, max_output_tokens
-    )
+    writer = _WRITERS.get(wire.name, _any)
+    request = replace(sealed.request, system=placed_system(sealed, dialect, wire))
+    messages = placed_messages(sealed, dialect, wire)
+    made: dict[str, Any] = writer(request, messages, model, max_output_tokens)
     return made
 
 
-def _openai_chat(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _openai_chat(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     head = [{"role": "system", "content": request.system}] if request.system else []
     made: dict[str, Any] = {"model": model, "messages": [*head, *messages]}
     _put(made, "tools", list(request.tools))
@@ -71,8 +110,7 @@ def _openai_chat(sealed: Sealed, messages: list[Any], model: str, most: int | No
     return made
 
 
-def _openai_responses(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _openai_responses(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     made: dict[str, Any] = {"model": model, "input": messages}
     _put(made, "instructions", request.system)
     _put(made, "tools", list(request.tools))
@@ -83,8 +121,7 @@ def _openai_responses(sealed: Sealed, messages: list[Any], model: str, most: int
     return made
 
 
-def _anthropic(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _anthropic(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     made: dict[str, Any] = {"model": model, "messages": messages}
     _put(made, "system", request.system)
     _put(made, "tools", list(request.tools))
@@ -95,8 +132,7 @@ def _anthropic(sealed: Sealed, messages: list[Any], model: str, most: int | None
     return made
 
 
-def _gemini(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _gemini(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     config: dict[str, Any] = {}
     _put(config, "system_instruction", request.system)
     _put(config, "tools", list(request.tools))
@@ -109,8 +145,7 @@ def _gemini(sealed: Sealed, messages: list[Any], model: str, most: int | None) -
     return made
 
 
-def _bedrock(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _bedrock(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     made: dict[str, Any] = {"modelId": model, "messages": messages}
     system = [{"text": request.system}] if isinstance(request.system, str) else request.system
     _put(made, "system", system if request.system else None)
@@ -119,8 +154,7 @@ def _bedrock(sealed: Sealed, messages: list[Any], model: str, most: int | None) 
     return made
 
 
-def _any(sealed: Sealed, messages: list[Any], model: str, most: int | None) -> Any:
-    request = sealed.request
+def _any(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     made: dict[str, Any] = {"model": model, "messages": messages}
     _put(made, "system", request.system)
     _put(made, "tools", list(request.tools))

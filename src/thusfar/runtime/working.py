@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -22,7 +21,6 @@ from thusfar.errors import SummaryFailedError
 from thusfar.planner.questions import Prepare, Prepared
 from thusfar.runtime.keeping import (
     Lease,
-    Place,
     find_source_steps,
     find_steps,
     keep_steps,
@@ -60,7 +58,7 @@ class Work:
         store: Where it is kept.
         holder: Who asks for the lease.
         lease_seconds: How long a lease lasts without a sign of life.
-        place: Steps that find where it belongs in a thread; `None` for caller-owned messages.
+        reader: The thread it belongs to; `None` for caller-owned messages.
         lease: The lease, while it is held.
     """
 
@@ -69,7 +67,7 @@ class Work:
     store: Store
     holder: str
     lease_seconds: float
-    place: Callable[[Artifact], Steps[Place]] | None = None
+    reader: Any = None
     lease: Lease | None = field(default=None, init=False)
 
     def steps(self) -> Steps[Prepared]:
@@ -112,11 +110,14 @@ class Work:
         return (yield from lease_steps(self.ask.job.key, holder=self.holder, now=now, until=until))
 
     def _keep(self, made: Artifact | SourceArtifact) -> Steps[Any]:
-        place = Place()
-        if self.place is not None and isinstance(made, Artifact):
-            place = yield from self.place(made)
+        reader, now = self.reader, self.store.clock()
         ttl = self.ask.job.options.ttl_seconds
-        return (yield from keep_steps(made, place, now=self.store.clock(), ttl_seconds=ttl))
+        if reader is None or not isinstance(made, Artifact):
+            return (yield from keep_steps(made, now=now, ttl_seconds=ttl))
+        place = reader.place_steps(made)
+        return (
+            yield from keep_steps(made, now=now, ttl_seconds=ttl, place=place, lock=reader.lock)
+        )
 
     def run(self) -> Prepared:
         """Do the work here and now."""
