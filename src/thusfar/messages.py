@@ -6,7 +6,8 @@ means equal messages. Tool arguments and native blocks are kept as the JSON text
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -179,6 +180,18 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
     name: str | None = None
     metadata: dict[str, Any] = {}
     wire: str = ""
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            role: Role,
+            parts: str | Iterable[Part] = (),
+            id: str | None = None,  # noqa: A002 - as the field above
+            name: str | None = None,
+            metadata: dict[str, Any] = {},  # noqa: B006 - as the field above
+            wire: str = "",
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
