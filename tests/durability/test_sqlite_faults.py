@@ -66,6 +66,20 @@ def test_a_read_only_store_reads_and_refuses_writes(tmp_path: Path) -> None:
     assert told.read().ids == ("u1", "a1")
 
 
+def test_another_products_database_is_refused_read_only_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    other = apsw.Connection(str(path))
+    other.execute("CREATE TABLE ferry (name text)")
+    other.close()
+    before = path.read_bytes()
+
+    with pytest.raises(StorageReadOnlyError, match="A database without threads"):
+        open_store(f"sqlite:///{path}", read_only=True)
+
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["other.db"]
+
+
 def test_a_database_whose_tables_cannot_be_written_is_told(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "query.db")
     told = conversation(store, 1)

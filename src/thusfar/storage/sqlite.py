@@ -352,10 +352,7 @@ class _Session:
         require_known(version, migrations)
         if version == migrations[-1].number or self.pool.read_only:
             if version != NEWEST and self.pool.read_only:
-                raise StorageReadOnlyError(
-                    "A database of an older version was opened read-only.",
-                    fix="Open it once without read_only, so that it is migrated.",
-                )
+                raise _unprepared(version)
             return
         self.busy = True
         try:
@@ -374,6 +371,18 @@ class _Session:
             self.connection.close()
         except apsw.Error as error:
             raise translated(error) from error
+
+
+def _unprepared(version: int) -> StorageReadOnlyError:
+    if not version:
+        return StorageReadOnlyError(
+            "A database without threads was opened read-only.",
+            fix="Check its path, or open it once without read_only, so that its tables are made.",
+        )
+    return StorageReadOnlyError(
+        "A database of an older version was opened read-only.",
+        fix="Open it once without read_only, so that it is migrated.",
+    )
 
 
 _READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE

@@ -68,6 +68,7 @@ def read_steps(
         head=head.head_id or None if head else None,
         entries=entries,
         cursor=entries[0].id if more else None,
+        omitted=rows[0].depth if rows else 0,
     )
 
 

@@ -88,6 +88,7 @@ class ThreadSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         head: The owner's selected tip; `None` when there is none.
         entries: Oldest first.
         cursor: Pass it as `before` for the next older page; `None` when nothing is older.
+        omitted: Places of the path that come before `entries`.
     """
 
     thread_id: str
@@ -95,6 +96,7 @@ class ThreadSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     head: str | None
     entries: tuple[Entry, ...]
     cursor: str | None = None
+    omitted: int = 0
 
     @property
     def messages(self) -> tuple[Message, ...]:

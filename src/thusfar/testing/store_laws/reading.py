@@ -33,7 +33,7 @@ def pages_are_whole_groups_from_the_newest(store: Store) -> None:
     told.append([calling("b1", "c1"), result("t1", "c1"), assistant("b2")])
     page = told.read(limit=2)
     assert page.ids == ("b1", "t1", "b2")
-    assert page.cursor == "b1"
+    assert (page.cursor, page.omitted) == ("b1", 6)
     page = told.read(limit=4)
     assert page.ids == ("a3", "b1", "t1", "b2")
     assert page.cursor == "a3"
@@ -42,6 +42,7 @@ def pages_are_whole_groups_from_the_newest(store: Store) -> None:
     while True:
         page = told.read(before=cursor, limit=2)
         seen = page.ids + seen
+        assert len(seen) + page.omitted == 9
         cursor = page.cursor
         if cursor is None:
             break
