@@ -76,15 +76,15 @@ if TYPE_CHECKING:
     from thusfar.runtime.edge import Runtime as Runtime
     from thusfar.runtime.planned import Accepted as Accepted
     from thusfar.runtime.planned import Planned as Planned
-    from thusfar.runtime.planning import Preview as Preview
-    from thusfar.runtime.planning import compact_now as compact_now
-    from thusfar.runtime.planning import compact_now_sync as compact_now_sync
-    from thusfar.runtime.planning import inspect_request as inspect_request
-    from thusfar.runtime.planning import inspect_request_sync as inspect_request_sync
     from thusfar.runtime.planning import plan as plan
     from thusfar.runtime.planning import plan_sync as plan_sync
-    from thusfar.runtime.planning import preview as preview
-    from thusfar.runtime.planning import preview_sync as preview_sync
+    from thusfar.runtime.previewing import Preview as Preview
+    from thusfar.runtime.previewing import compact_now as compact_now
+    from thusfar.runtime.previewing import compact_now_sync as compact_now_sync
+    from thusfar.runtime.previewing import inspect_request as inspect_request
+    from thusfar.runtime.previewing import inspect_request_sync as inspect_request_sync
+    from thusfar.runtime.previewing import preview as preview
+    from thusfar.runtime.previewing import preview_sync as preview_sync
     from thusfar.tokens import Counter as Counter
     from thusfar.tokens import TokenCount as TokenCount
     from thusfar.tokens import per_message as per_message
@@ -174,14 +174,13 @@ _HOMES = {
         "Accepted",
         "Planned",
     ),
-    "runtime.planning": (
+    "runtime.planning": ("plan", "plan_sync"),
+    "runtime.previewing": (
         "Preview",
         "compact_now",
         "compact_now_sync",
         "inspect_request",
         "inspect_request_sync",
-        "plan",
-        "plan_sync",
         "preview",
         "preview_sync",
     ),

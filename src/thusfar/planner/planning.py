@@ -120,7 +120,7 @@ class Plan:
             floors=self.floors,
             epoch_key=epoch_key(self.facts),
             provider_count=self.provider_count,
-            wants_preparation=self._wants_preparation(total(chosen, self.fixed)),
+            wants_preparation=self._wants_preparation(chosen),
         )
 
     def _untouched(self) -> Selection | None:
@@ -279,10 +279,13 @@ class Plan:
         fixed = self.fixed - self.parts["turn"]
         return mark is not None and fixed > mark
 
-    def _wants_preparation(self, tokens: int) -> bool:
+    def _wants_preparation(self, chosen: Selection) -> bool:
+        """Whether the next request should find a newer summary: this one is large, or lost some."""
         mark = self.facts.limits.prepare_at
         policy = self.facts.policy
-        if mark is None or tokens <= mark or not isinstance(policy, ManagedHistory):
+        lost = chosen[HISTORY].kind in ("offload", "omitted")
+        small = mark is None or total(chosen, self.fixed) <= mark
+        if (small and not lost) or not isinstance(policy, ManagedHistory):
             return False
         model = self.facts.summary
         kind = policy.options.summary.strategy.kind  # type: ignore[union-attr]
@@ -310,7 +313,7 @@ class Plan:
             self.warnings.append(
                 ReceiptWarning(code="HISTORY_SUMMARY_STALE", facts={"messages": stale})
             )
-        if self._wants_preparation(tokens) and not self.facts.background:
+        if self._wants_preparation(chosen) and not self.facts.background:
             self.warnings.append(
                 ReceiptWarning(code="HISTORY_NO_BACKGROUND", facts={"input_tokens": tokens})
             )

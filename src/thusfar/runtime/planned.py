@@ -12,7 +12,9 @@ from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.receipt import Inspection, RequestReceipt
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
-from thusfar.runtime.edge import Edge
+from thusfar.runtime.collecting import PlanArguments
+from thusfar.runtime.edge import Edge, Runtime
+from thusfar.runtime.hosts import Job
 from thusfar.runtime.wire import (
     call_arguments,
     messages_of_response,
@@ -36,6 +38,22 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
     reported_input_tokens: int | None = None
     preparing: bool = False
     warnings: tuple[ReceiptWarning, ...] = ()
+
+
+def preparation_job(said: PlanArguments, runtime: Runtime) -> Job:
+    """Write the background job that prepares a summary for the coming cut."""
+
+    async def job() -> None:
+        from thusfar.runtime.beginning import begin
+
+        try:
+            edge = await begin(said, runtime)
+            edge.why = "background"
+            await edge.arun(prepare_steps(edge.facts))
+        except HistoryError:
+            return  # told by the event; the next request tries again where it needs to
+
+    return job
 
 
 class Planned:
@@ -62,7 +80,7 @@ class Planned:
     )
 
     def __init__(
-        self, sealed: Sealed, edge: Edge, arguments: Any, *, max_output_tokens: int | None
+        self, sealed: Sealed, edge: Edge, arguments: PlanArguments, *, max_output_tokens: int | None
     ) -> None:
         planned_in, wire = edge.facts.dialect, edge.wire
         self._sealed = sealed
@@ -166,22 +184,11 @@ class Planned:
 
     def _job(self, answered: list[Any]) -> Any:
         """The background job: a summary for the coming cut, over what was said so far."""
-        from thusfar.runtime.planning import begin
-
-        runtime, said = self._edge.runtime, self._arguments
+        said = self._arguments
         if self._edge.reader is None:
             facts = self._edge.facts
             messages = (*facts.source.messages, *facts.turn, *answered)
             said = replace(said, messages=messages, turn=None)
         else:
             said = replace(said, turn=None)
-
-        async def job() -> None:
-            try:
-                edge = await begin(replace(said, previous=None, within=None), runtime)
-                edge.why = "background"
-                await edge.arun(prepare_steps(edge.facts))
-            except HistoryError:
-                return  # told by the event; the next request tries again where it needs to
-
-        return job
+        return preparation_job(replace(said, previous=None, within=None), self._edge.runtime)

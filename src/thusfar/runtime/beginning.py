@@ -1,0 +1,115 @@
+"""Beginning: what a caller of a plan said, and a thread where there is one, made into facts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from thusfar._setting import sequence_of
+from thusfar.drive import Steps
+from thusfar.errors import (
+    OptionsError,
+)
+from thusfar.planner.facts import Fingerprint, Source
+from thusfar.runtime.collecting import (
+    PlanArguments,
+    capacity_for,
+    dialect_of,
+    facts_of_request,
+    model_name,
+    turn_messages,
+)
+from thusfar.runtime.edge import Edge, Runtime
+from thusfar.runtime.working import RunStore
+from thusfar.tokens import measure_for
+
+
+def runtime_of(said: PlanArguments, runtime: Runtime | None) -> Runtime:
+    """Take the caller's runtime, or make one for this request.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a thread of another store than the runtime's.
+    """
+    if runtime is None:
+        return Runtime(said.thread.store if said.thread is not None else None)
+    if said.thread is not None and runtime.store is not said.thread.store:
+        raise OptionsError(
+            "A plan got a thread of another store than its runtime's.",
+            fix="Make the runtime with the store of the thread.",
+            option="runtime",
+        )
+    return runtime
+
+
+def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> Steps[Edge]:
+    """Collect the facts of a request."""
+    reader = None
+    if said.messages is not None or said.thread is None:
+        messages = () if said.messages is None else sequence_of(said.messages)
+        wire = dialect_of(messages, said.dialect, "openai-chat")
+        kind: Any = "none" if said.messages is None else "caller-messages"
+        source = Source(kind=kind, messages=messages)
+    else:
+        from thusfar.runtime.reading import ThreadReader
+
+        reader = ThreadReader(said.thread, said.dialect)
+        wire = reader.wire
+        source = yield RunStore(steps=reader.begin_steps())
+    name = model_name(said.model)
+    capacity = capacity_for(said.model, said.capacity)
+    plain = isinstance(said.model, str) or capacity is not None
+    tokenizer = measure_for(said.counter, name if plain else None, capacity=capacity).tokenizer
+    within: Any = said.within
+    facts, models = facts_of_request(
+        said,
+        request_id=runtime.new_id(),
+        source=source,
+        wire=wire,
+        turn=reader.lifted_turn(said.turn) if reader else turn_messages(said.turn, wire),
+        sent_as=reader.target.name if reader else "",
+        summariser=runtime.summariser,
+        background=True,
+        backing=runtime.durable,
+        calibration=runtime.calibration(name, tokenizer),
+        previous=_fingerprint(said, runtime, reader),
+        epoch=within.epoch if within is not None else None,
+    )
+    return Edge(
+        runtime, facts, models, count_tokens=said.count_tokens, preview=preview, reader=reader
+    )
+
+
+def _fingerprint(said: PlanArguments, runtime: Runtime, reader: Any) -> Fingerprint | None:
+    before = said.previous if said.previous is not None else said.within
+    if before is not None:
+        made: Fingerprint | None = getattr(before, "fingerprint", before)
+        return made
+    found: Fingerprint | None = runtime.previous(conversation_of(said, reader))
+    return found
+
+
+def conversation_of(said: PlanArguments, reader: Any) -> str | None:
+    """Name the conversation that a request belongs to; `None` where nobody said."""
+    if said.conversation is not None:
+        return f"named:{said.conversation}"
+    return f"thread:{reader.thread.id}:{reader.thread.owner}" if reader is not None else None
+
+
+def begin_sync(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> Edge:
+    """Collect the facts of a request here and now."""
+    from thusfar.drive import drive
+
+    made: Edge = drive(
+        _begin(said, runtime, preview=preview), lambda asked: runtime.store.run(asked.steps)
+    )
+    return made
+
+
+async def begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> Edge:
+    """Collect the facts of a request without blocking the event loop."""
+    from thusfar.drive import adrive
+
+    async def answer(asked: RunStore) -> Any:
+        return await runtime.store.arun(asked.steps)
+
+    made: Edge = await adrive(_begin(said, runtime, preview=preview), answer)
+    return made
