@@ -8,9 +8,12 @@ from typing import Any
 
 import apsw
 import pytest
+from msgspec.structs import replace
 
 from shared_data import SHARED, needs_shared
+from thusfar.dialects import dialect
 from thusfar.errors import InvalidMessageError, OptionsError, TranscriptError
+from thusfar.messages import Message
 from thusfar.sources import load
 from thusfar.storage import MemoryStore
 from thusfar.testing.store_laws.told import sound
@@ -122,9 +125,9 @@ def test_sessions_of_the_agents_sdk_are_read_in_order(tmp_path: Path) -> None:
 
     assert list(sessions) == ["s1"]
     assert json.loads(told.export(format="openai-responses")) == RESPONSES
+    empty = tmp_path / "empty.db"
+    apsw.Connection(str(empty)).execute("CREATE TABLE x (y)")
     with pytest.raises(OptionsError, match="no sessions"):
-        empty = tmp_path / "empty.db"
-        apsw.Connection(str(empty)).execute("CREATE TABLE x (y)")
         agents_sessions(empty)
 
 
@@ -161,15 +164,79 @@ def test_a_session_log_keeps_its_messages_and_branches(path: Path) -> None:
     said = said or list(loaded.messages)
     assert told.verify().messages == len(said)
     sound(told)
-    if loaded.entries:
-        children: dict[str | None, int] = {}
-        parents = {e.id: e.parent for e in loaded.entries}
-        says = {e.id for e in loaded.entries if e.kind == "message" and e.messages}
-        for entry in loaded.entries:
-            if entry.kind == "message" and entry.messages:
-                parent = entry.parent
-                while parent is not None and parent not in says:
-                    parent = parents.get(parent)
-                children[parent] = children.get(parent, 0) + 1
-        forks = sum(count - 1 for count in children.values()) + 1
-        assert len(told.branches()) == forks
+    source = dialect(loaded.dialect)
+    assert _without_ids(told) == [replace(source.lift(m), id=None) for m in loaded.messages]
+    if len(said) == len(loaded.messages):
+        assert len(told.branches()) == 1
+
+
+def _without_ids(told: SyncThread) -> list[Message]:
+    return [replace(message, id=None) for message in told.transcript().messages]
+
+
+def _line(number: int, parent: int | None, role: str, content: Any) -> str:
+    record = {
+        "type": role,
+        "uuid": f"r{number}",
+        "parentUuid": None if parent is None else f"r{parent}",
+        "isSidechain": False,
+        "message": {"role": role, "content": content},
+    }
+    return json.dumps(record)
+
+
+def test_results_of_parallel_calls_stay_on_the_one_path_of_a_claude_code_log() -> None:
+    """Each result has the line of its own call as its parent; that is no branch."""
+    call = {"type": "tool_use", "name": "w", "input": {}}
+    result = {"type": "tool_result", "content": "3 C"}
+    log = [
+        _line(1, None, "user", "Oslo and Bergen?"),
+        _line(2, 1, "assistant", [{**call, "id": "c1"}]),
+        _line(3, 2, "assistant", [{**call, "id": "c2"}]),
+        _line(4, 2, "user", [{**result, "tool_use_id": "c1"}]),
+        _line(5, 3, "user", [{**result, "tool_use_id": "c2"}]),
+        _line(6, 5, "assistant", "3 C in both."),
+    ]
+    told = _new()
+
+    told.import_("\n".join(log))
+
+    assert told.read().ids == ("r1", "r2", "r3", "r4", "r5", "r6")
+    assert len(told.branches()) == 1
+
+
+def test_what_a_log_left_is_a_branch_where_it_left_it() -> None:
+    log = [
+        _line(1, None, "user", "Weather in Oslo?"),
+        _line(2, 1, "assistant", "3 C."),
+        _line(3, 2, "user", "And tomorow?"),
+        _line(4, 2, "user", "And tomorrow?"),
+        _line(5, 4, "assistant", "Rain."),
+    ]
+    told = _new()
+
+    told.import_("\n".join(log))
+
+    assert told.read().ids == ("r1", "r2", "r4", "r5")
+    assert [(b.start, b.parent_id, b.leaf) for b in told.branches()] == [
+        ("r1", None, "r3"),
+        ("r4", "r2", "r5"),
+    ]
+
+
+def test_a_log_without_parents_is_one_path() -> None:
+    session = {
+        "sessionId": "s",
+        "projectHash": "p",
+        "messages": [
+            {"id": "g1", "type": "user", "content": "Weather in Oslo?"},
+            {"id": "g2", "type": "gemini", "content": "3 C."},
+            {"id": "g3", "type": "user", "content": "Thanks."},
+        ],
+    }
+    told = _new()
+
+    told.import_(json.dumps(session))
+
+    assert told.read().ids == ("g1", "g2", "g3")
+    assert len(told.branches()) == 1

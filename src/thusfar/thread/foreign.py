@@ -111,22 +111,27 @@ def read_tree(data: Any, name: str | None) -> Tree:
 
 
 def _tree_of_log(entries: Sequence[Any], source: Any, ids: _Ids) -> tuple[tuple[Node, ...], Any]:
-    """Follow each record to the nearest one before it that says something."""
+    """Give the path that the log shows as one line, and beside it what left that path.
+
+    What is on the path is said by the log's reader, since results of parallel calls, and logs
+    without parents, are one path whose records do not all follow each other. Every other record
+    follows the nearest one before it that says something.
+    """
     said: dict[str, str | None] = {}
     nodes: list[Node] = []
-    head: str | None = None
+    shown: str | None = None
     for entry in entries:
-        last = said.get(entry.parent) if entry.parent is not None else None
+        last = shown if entry.live else said.get(entry.parent)
         if entry.kind == "message":
             for foreign in entry.messages:
                 message = ids.own(source.lift(foreign), entry.id)
                 nodes.append(Node(message, last))
                 last = message.id
             if entry.live and entry.messages:
-                head = last
+                shown = last
         if entry.id is not None:
             said[entry.id] = last
-    return tuple(nodes), head or (nodes[-1].message.id if nodes else None)
+    return tuple(nodes), shown or (nodes[-1].message.id if nodes else None)
 
 
 class _Ids:
