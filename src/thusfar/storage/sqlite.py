@@ -126,6 +126,11 @@ class SqliteStore:
         self.close()
 
 
+_BEGIN: Final = ("BEGIN", ())
+_BEGIN_WRITE: Final = ("BEGIN IMMEDIATE", ())
+_COMMIT: Final = ("COMMIT", ())
+
+
 class _Pool:
     """Idle connections of one file, the writers' lock, and the threads of async callers."""
 
@@ -267,12 +272,14 @@ class _Session:
         if kind is q.Write:
             drive(self.sql.write(question), self.execute)
             return self._commit()
-        if kind is q.Snapshot:
-            self.execute(("BEGIN", ()))
-            self.busy = True
-            return None
         if kind is q.Checkpoint:
             return self._checkpoint()
+        if not self.busy:
+            # One state for all reads of an operation, and one lock of the log instead of many.
+            self.execute(_BEGIN)
+            self.busy = True
+        if kind is q.Snapshot:
+            return None
         return drive(self.sql.answer(question), self.execute)
 
     def _lock(self, ask: q.Lock) -> HeadRow | None:
@@ -280,13 +287,15 @@ class _Session:
             raise StorageReadOnlyError(
                 "A write was asked of a store opened read-only.", fix="Open it without read_only."
             )
+        if self.busy:
+            self.undo()
         if not self.pool.writer.acquire(timeout=self.pool.wait):
             raise StorageBusyError(
                 "Another thread held the database for too long.",
                 fix="Try again, or raise busy_timeout_seconds.",
             )
         self._writing = self.busy = True
-        self.execute(("BEGIN IMMEDIATE", ()))
+        self.execute(_BEGIN_WRITE)
         rows = self.execute((READ_HEAD, (self.sql.namespace, ask.thread_id, ask.owner)))
         return HeadRow(*rows[0]) if rows else None
 
@@ -306,7 +315,7 @@ class _Session:
         return True
 
     def _commit(self) -> None:
-        self.execute(("COMMIT", ()))
+        self.execute(_COMMIT)
         self._release()
 
     def undo(self) -> None:
@@ -356,7 +365,7 @@ class _Session:
             return
         self.busy = True
         try:
-            self.execute(("BEGIN IMMEDIATE", ()))
+            self.execute(_BEGIN_WRITE)
             self.execute((SCHEMA_SQL.format(**SQLITE_TYPES), ()))
             version = version_of(self.execute((VERSION_SQL, ())))
             drive(migrate_steps(version, migrations, SQLITE_TYPES), self.execute)
