@@ -26,7 +26,6 @@ from thusfar.summaries.instructions import (
 )
 from thusfar.summaries.values import (
     CHUNK_TOKENS,
-    CHUNK_TURNS,
     MERGE_WIDTH,
     OUTPUT_ROOM,
     Purpose,
@@ -265,11 +264,8 @@ def _adapt(work: _Work, job: SummaryJob) -> Steps[None]:
     """Keep one segment while the range is small, then grow; go back to the messages on drift."""
     most = _segment_limit(job)
     room = room_for_data(job, carried=most)
-    turns = 0
     for chunk in (yield from chunks_of(job, _covered(work), most=room)):
-        turns += sum(1 for start, _ in job.turns if chunk.start <= start < chunk.end)
-        small = work.source + chunk.tokens <= CHUNK_TOKENS and turns <= CHUNK_TURNS
-        small = small and len(work.segments) <= 1 and work.ranges < CHUNK_TURNS
+        small = work.source + chunk.tokens <= CHUNK_TOKENS and len(work.segments) <= 1
         if small or (work.segments and chunk.counted < most):  # too small for one of its own
             yield from _update(work, chunk, most)
         else:

@@ -1,0 +1,216 @@
+"""Laws of planning, over random transcripts, policies and budgets with a scripted summariser."""
+
+from __future__ import annotations
+
+import copy
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thusfar import (
+    InputBudget,
+    Runtime,
+    Scripted,
+    dialect,
+    history,
+    per_message,
+    plan_sync,
+    preview_sync,
+    summarize,
+)
+from thusfar.errors import (
+    RepresentationUnavailableError,
+    RequestCompositionError,
+    RequestTooLargeError,
+)
+from thusfar.testing import transcripts
+from thusfar.units import group
+
+OPENAI = dialect("openai-chat")
+STRATEGIES = (
+    summarize.adaptive(),
+    summarize.rolling(),
+    summarize.hierarchical(),
+    summarize.regenerate(),
+    summarize.digest(line_max_chars=40),
+)
+SETTINGS = st.fixed_dictionaries(
+    {
+        "on_miss": st.sampled_from(["inline", "recent-only", "fail"]),
+        "strategy": st.sampled_from(STRATEGIES),
+        "recent": st.integers(1, 12),
+        "cut": st.sampled_from(["auto", "turn", "exchange"]),
+        "shorten": st.none() | st.integers(1, 5),
+        "keep_user": st.none() | st.sampled_from([0.2, 20]),
+        "offload": st.booleans(),
+        "max": st.integers(20, 700),
+        "share": st.integers(30, 100),
+    }
+)
+
+
+def tokens_of(message: Any) -> int:
+    """A count that depends on the content alone; the summaries made here are small."""
+    text = str(message)
+    return 7 if "history-summary" in text else 4 + len(text) // 16
+
+
+COUNTER = per_message(tokens_of, name="sixteenths")
+
+
+class Said:
+    """One plan of one drawn setting."""
+
+    def __init__(self, messages: list[Any], drawn: dict[str, Any], answer: Any = "ok") -> None:
+        self.messages, self.model = messages, Scripted(answer)
+        self.max = drawn["max"]
+        budget = InputBudget(max=self.max, optimize_at=max(1, self.max * drawn["share"] // 100))
+        self.arguments: dict[str, Any] = {
+            "model": "answering",
+            "dialect": "openai-chat",
+            "counter": COUNTER,
+            "budget": budget,
+            "policy": history(
+                recent=history.recent(messages=drawn["recent"], cut=drawn["cut"]),
+                summary={
+                    "model": self.model,
+                    "strategy": drawn["strategy"],
+                    "keep_user": drawn["keep_user"],
+                    "max_tokens": 5,
+                },
+                on_miss=drawn["on_miss"],
+                shorten=drawn["shorten"],
+                offload=drawn["offload"],
+            ),
+            "runtime": Runtime(new_id=lambda: "request_1"),
+        }
+
+    def plan(self) -> Any:
+        return plan_sync(self.messages, **self.arguments)
+
+    def artifacts(self) -> list[Any]:
+        spaces = self.arguments["runtime"].store._spaces
+        return [row for space in spaces.values() for row in space.artifacts.values()]
+
+
+def positions(ranges: Any) -> list[int]:
+    return [p for a, b in ranges for p in range(a, b)]
+
+
+@given(transcripts(), SETTINGS)
+@settings(max_examples=400, deadline=None)
+def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages, drawn):
+    before = copy.deepcopy(messages)
+    said = Said(messages, drawn)
+    full = sum(map(tokens_of, messages))
+
+    try:
+        planned = said.plan()
+    except RequestTooLargeError as error:
+        assert error.facts["input_tokens"] > said.max, "refused though something fitted"
+        assert full > said.max, "refused although full history fits"
+        assert messages == before, "the canonical transcript changed"
+        return
+    except RepresentationUnavailableError:
+        assert full > said.max, "refused although full history fits"
+        assert messages == before, "the canonical transcript changed"
+        return
+
+    view = planned.receipt.history.view
+    kept, covered, omitted = map(positions, (view.kept, view.summarised, view.omitted))
+    assert messages == before, "the canonical transcript changed"
+    assert planned.receipt.input_tokens <= said.max, "over the maximum"
+    assert sum(map(tokens_of, planned.messages)) == planned.receipt.input_tokens
+    assert sorted(kept + covered + omitted) == list(range(len(messages))), "not a partition"
+    if omitted:
+        assert drawn["on_miss"] == "recent-only", "left out without authority"
+        assert full > said.max, "left out although full history fits"
+    if full <= said.arguments["budget"].optimize_at:
+        assert kept == list(range(len(messages))), "fidelity given away below the watermark"
+    if covered and full <= said.max:
+        assert planned.receipt.input_tokens <= said.arguments["budget"].optimize_at
+    own = [m for m in planned.messages if any(m is mine for mine in messages)]
+    if drawn["shorten"] is None:
+        assert own == [messages[p] for p in kept], "not the caller's own objects in order"
+
+
+@given(transcripts(), SETTINGS)
+@settings(max_examples=200, deadline=None)
+def test_no_summary_covers_an_open_call_or_cuts_an_exchange(messages, drawn):
+    said = Said(messages, drawn)
+    try:
+        view = said.plan().receipt.history.view
+    except RequestCompositionError:
+        return
+
+    facts = [OPENAI.describe(m) for m in messages[view.system :]]
+    grouping = group(facts)
+    summarised = set(positions(view.summarised))
+    for place, _ in grouping.pending:
+        assert place + view.system not in summarised
+    kept = set(positions(view.kept))
+    starts = [start + view.system for start in grouping.exchanges]
+    for start, end in pairwise([*starts, len(messages)]):
+        exchange = set(range(start, end))
+        assert exchange <= kept or not exchange & kept or drawn["keep_user"], "cut inside"
+
+
+@given(transcripts(), SETTINGS)
+@settings(max_examples=200, deadline=None)
+def test_plan_and_preview_agree_and_a_preview_makes_nothing(messages, drawn):
+    said = Said(messages, drawn)
+
+    shown = preview_sync(messages, **said.arguments)
+    assert said.model.calls == [], "a preview called the model"
+    try:
+        planned = said.plan()
+    except RequestCompositionError:
+        assert shown.status in ("over-limit", "unknown")
+        return
+    if said.model.calls:
+        assert shown.status == "unknown"
+        assert shown.input_tokens <= planned.receipt.input_tokens
+    else:
+        assert shown.status == "fits"
+        assert shown.receipt == planned.receipt
+
+
+@given(transcripts(), SETTINGS)
+@settings(max_examples=100, deadline=None)
+def test_the_same_facts_give_the_same_bytes(messages, drawn):
+    def bytes_of() -> bytes:
+        try:
+            planned = Said(copy.deepcopy(messages), drawn).plan()
+        except RequestCompositionError as error:
+            return str((error, error.facts, error.diagnostics)).encode()
+        return msgspec.json.encode(
+            (planned.receipt, planned.inspect(), planned.messages), order="deterministic"
+        )
+
+    assert bytes_of() == bytes_of()
+
+
+@given(transcripts(), SETTINGS, st.sampled_from(["", "word " * 400, RuntimeError("no")]))
+@settings(max_examples=150, deadline=None)
+def test_a_failing_summariser_ends_in_a_typed_error_or_an_authorised_form(messages, drawn, answer):
+    said = Said(messages, drawn, answer)
+    before = copy.deepcopy(messages)
+
+    try:
+        planned = said.plan()
+    except RequestCompositionError:
+        planned = None
+
+    assert messages == before
+    assert len(said.model.calls) <= 2, "asked more often than attempts allow"
+    assert said.artifacts() == []
+    if planned is not None:
+        view = planned.receipt.history.view
+        made = [a for a in planned.receipt.adaptations if a.representation == "summary"]
+        assert not made or drawn["strategy"].kind == "digest"
+        assert planned.receipt.input_tokens <= said.max
+        if view.omitted:
+            assert drawn["on_miss"] == "recent-only"

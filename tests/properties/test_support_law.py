@@ -1,0 +1,100 @@
+"""The law of support tokens, over conversations of 5,000 messages and any pattern of refreshes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from thusfar import Message, SummaryOptions, summarize
+from thusfar.artifacts import Artifact, artifact_key, chain_over, identity_of
+from thusfar.drive import drive
+from thusfar.summaries.making import make_summary
+from thusfar.summaries.rendering import quoted
+from thusfar.summaries.values import ReadRange, SummaryJob, SupportAnswer, SupportCall
+from thusfar.tokens import measure_for
+
+WORDS = measure_for(lambda text: len(text.split()))
+MESSAGES = 5_000
+TALK = [
+    Message(("user", "assistant")[i % 2], " ".join([f"m{i}"] + ["word"] * (5 + i * 7 % 60)))
+    for i in range(MESSAGES)
+]
+CHAINS = chain_over(TALK)
+SIZES = [WORDS.text(quoted([(i, message)])) for i, message in enumerate(TALK)]
+
+
+def spend(strategy: Any, ends: list[int], most: int, share: int) -> tuple[Artifact, int, int]:
+    """Refresh at each of these places; count what went to the model and came back."""
+    options = SummaryOptions(strategy=strategy, max_tokens=most)
+    identity = identity_of(options, model="scripted")
+    artifact: Artifact | None = None
+    spent = calls = 0
+    for end in ends:
+        base = artifact.messages if artifact else 0
+        borders = sorted({0, base, *range(0, end, 2)})
+        job = SummaryJob(
+            key=artifact_key(identity.digest, CHAINS[end - 1]),
+            identity=identity,
+            chain=CHAINS[end - 1],
+            messages=end,
+            turns=tuple(
+                (low, sum(SIZES[low:high]))
+                for low, high in zip(borders, [*borders[1:], end], strict=True)
+            ),
+            options=options,
+            measure=WORDS,
+            base=artifact,
+        )
+
+        def reply(question: Any) -> Any:
+            nonlocal spent, calls
+            if isinstance(question, ReadRange):
+                return [(p, TALK[p]) for p in range(question.start, question.end)]
+            assert isinstance(question, SupportCall)
+            calls += 1
+            # As much as may be accepted: the worst that a willing model can do.
+            source = WORDS.text(question.prompt)
+            allowed = min(most * share // 100, source * 4 // 10) or 1
+            spent += allowed
+            return SupportAnswer(text="s " * allowed)
+
+        before = artifact.spent_tokens if artifact else 0
+        artifact = drive(make_summary(job), reply)
+        assert artifact.spent_tokens >= before
+    assert artifact is not None
+    return artifact, spent, calls
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [summarize.rolling(), summarize.hierarchical(), summarize.adaptive()],
+    ids=lambda strategy: strategy.kind,
+)
+@given(
+    st.sets(st.integers(1, MESSAGES // 2).map(lambda pair: 2 * pair), min_size=1, max_size=25),
+    st.integers(40, 600),
+    st.integers(1, 87),
+)
+@settings(max_examples=25, deadline=None)
+def test_support_tokens_stay_within_the_law(strategy: Any, ends: set[int], most: int, share: int):
+    last = max(ends)
+    artifact, output, _ = spend(strategy, sorted(ends), most, share)
+
+    n = sum(SIZES[:last])
+    mean_range = n / artifact.ranges
+    law = n * (1 + 2 * most / mean_range)
+    assert artifact.messages == last
+    assert artifact.source_tokens == n, "a range was sent twice or left out"
+    assert artifact.spent_tokens <= law
+    assert output <= artifact.spent_tokens
+    assert [s.start for s in artifact.segments] == [0, *(s.end for s in artifact.segments[:-1])]
+
+
+def test_regenerate_costs_the_whole_range_each_time_and_digest_nothing():
+    artifact, _, calls = spend(summarize.regenerate(), [1000, 2000], 500, 50)
+
+    assert artifact.source_tokens == sum(SIZES[:2000])
+    assert calls == 2
