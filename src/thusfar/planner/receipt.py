@@ -216,7 +216,9 @@ class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):
         ]
         if self.history.view is not None:
             lines += [f"  {line}" for line in str(self.history.view).splitlines()]
-        lines += [f"  warning    {w.code}: {w.message}" for w in self.warnings]
+        said = self.history.view.warnings if self.history.view is not None else ()
+        own = [warning for warning in self.warnings if warning not in said]
+        lines += [f"  warning    {w.code}: {w.message}" for w in own]
         return "\n".join(lines)
 
 

@@ -271,7 +271,7 @@ def _inspection(
                     available=rung.state == "ready",
                     selected=rung is chosen,
                     reason=None if rung is chosen else _reason(rung, chosen, floor),
-                    covers=rung.covers,
+                    covers=_covered(rung),
                 )
             )
     breakdown = sorted(((c.id, c.tokens) for c in contributions if c.tokens), key=lambda p: -p[1])
@@ -291,6 +291,14 @@ def _inspection(
             "provider_count": provider_count,
         },
     )
+
+
+def _covered(rung: Rung) -> int:
+    """Count the messages a form of history stands for; digests differ in their lines, not in it."""
+    held = rung.held
+    if isinstance(held, Form) and held.artifact is None:
+        return sum(end - start for start, end in held.covered)
+    return rung.covers
 
 
 def _key_of(rung: Rung) -> str:
