@@ -163,7 +163,7 @@ class _Builder:
             case Offload(source=source):
                 return [self._reference(self._rungs(source)[0])]
             case Droppable(source=source):
-                return [*self._rungs(source), Rung("omitted", 0, held=Shown())]
+                return [*self._rungs(source), Rung("omitted", 0, soft=False, held=Shown())]
         raise AssertionError
 
     def _rung(self, kind: Any, text: str, tools: tuple[Any, ...]) -> Rung:
