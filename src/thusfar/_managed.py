@@ -200,7 +200,9 @@ class _Managed(msgspec.Struct):
         if self._most is not None and form.tokens > self._most:
             raise too_large(count, self._most, "managed")
         ranges = as_ranges(list(ranges))
-        kept = without(ranges, view.absent(((0, window.end),)))
+        absent = view.absent(((0, window.end),))
+        chosen, pinned = self.choice.selection, self.choice.pinned
+        opener = without((chosen.opener,) if chosen.opener_outside else (), pinned)
         only = without(covered, ranges)
         rest = without(((window.system, window.end),), ranges)
         receipt = HistoryReceipt(
@@ -209,13 +211,11 @@ class _Managed(msgspec.Struct):
             dialect=self.dialect.name,
             messages=window.end,
             system=window.system,
-            kept=kept,
-            omitted=() if covered else without(rest, view.absent(((0, window.end),))),
+            kept=without(ranges, absent),
+            omitted=() if covered else without(rest, absent),
             summarised=only,
-            opener=as_ranges([self.choice.selection.opener])
-            if self.choice.selection.opener_outside and split
-            else (),
-            pinned=self.choice.pinned if split else (),
+            opener=without(opener, absent) if split else (),
+            pinned=without(pinned, absent) if split else (),
             units=unit_counts(self.choice) if split else None,
             also_summarised=sum(b - a for a, b in covered) - sum(b - a for a, b in only),
             added=view.added(ranges) + made,

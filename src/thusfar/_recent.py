@@ -113,10 +113,14 @@ def _spans(window: Window, starts: list[int], end: int | None = None) -> Iterato
 
 
 def _walk(window: Window, meter: Meter, caps: Caps, spans: Iterator[Range]) -> Selection:
-    """Add units newest to oldest; stop at the first that does not fit. The newest always stays."""
+    """Add units newest to oldest; stop at the first that does not fit. The newest always stays.
+
+    A unit that a repair leaves nothing of is passed through, so that its repair is on the receipt.
+    """
     selection = Selection(window.end)
     for start, end in spans:
         if not meter.holds(start, end):
+            selection.start = start
             continue
         weight = meter.weigh(start, end)
         if not caps.admit(weight):
@@ -135,6 +139,7 @@ def _auto(window: Window, meter: Meter, caps: Caps) -> Selection:
     selection = Selection(window.end)
     for start, end in _spans(window, window.turns):
         if not meter.holds(start, end):
+            selection.start = start
             continue
         if _take(window, meter, caps, start, end):
             selection.start = start
@@ -224,7 +229,7 @@ def newest_opener(window: Window, turns: list[int], end: int) -> Range:
             continue
         opener_end = window.opener_end(turn)
         if opener_end > turn:
-            return turn, min(opener_end, end)
+            return turn, min(opener_end, window.exchange_border(end))
     if not window.complete:
         raise NeedOlder
     return 0, 0

@@ -110,6 +110,11 @@ class Window:
         """Starts of the certain exchanges from `start` up to `end`, ascending."""
         return self.exchanges[bisect_left(self.exchanges, start) : bisect_left(self.exchanges, end)]
 
+    def exchange_border(self, position: int) -> int:
+        """Find the first border of exchanges at or after a position."""
+        index = bisect_left(self.exchanges, position)
+        return self.exchanges[index] if index < len(self.exchanges) else self.end
+
     def opener_end(self, turn: int) -> int:
         """End of the opener of a turn; the turn's start where it has none."""
         return self.grouping.opener_end(turn - self.first) + self.first

@@ -179,3 +179,28 @@ def test_a_pending_call_at_the_end_is_kept_and_noted():
 
     assert receipt.kept == ((0, 3),)
     assert [w.code for w in receipt.warnings] == ["HISTORY_OPEN_CALLS"]
+
+
+def test_a_stepped_window_shows_a_call_of_the_user_side_with_its_result():
+    def dial(**more):
+        function = {"name": "dial", "arguments": "{}"}
+        call = {"id": "u", "type": "function", "function": function}
+        return {"role": "user", "content": "Calling.", "tool_calls": [call], **more}
+
+    said = [{"role": "assistant", "content": f"line {n}"} for n in range(8)]
+    rang = {"role": "tool", "tool_call_id": "u", "content": "It rang."}
+    talk = [*said[:2], dial(), *said[2:6], rang, *said[6:]]
+
+    for end in range(8, len(talk) + 1):
+        view = history.recent(5, cut="exchange", advance=0.8).project(talk[:end]).messages
+        assert (talk[2] in view) == (rang in view), f"half of an exchange at {end} messages"
+
+
+def test_a_list_of_user_messages_only_is_one_opener_and_stays_whole():
+    talk = [{"role": "user", "content": f"line {n}"} for n in range(50)]
+
+    for cut in ("auto", "exchange"):
+        receipt = history.recent(3, cut=cut).project(talk).receipt
+        assert receipt.kept == ((0, 50),)
+        assert receipt.opener == ((0, 47),)
+    assert history.recent(3, cut="turn").project(talk).receipt.kept == ((0, 50),)
