@@ -23,6 +23,7 @@ from thusfar.storage.rows import (
     HeadRow,
     LeafRow,
     NodeRow,
+    TallyRow,
     ThreadRow,
     branch_of,
     first_of,
@@ -301,14 +302,13 @@ def _read_artifacts(space: Space, ask: q.ReadArtifacts) -> list[ArtifactRow]:
     return sorted(found, key=lambda row: (row.node, row.key))
 
 
-def _read_tallies(space: Space, ask: q.ReadTallies) -> list[Any]:
-    from thusfar.storage.rows import TallyRow
-
-    return [
+def _read_tallies(space: Space, ask: q.ReadTallies) -> list[TallyRow]:
+    found = [
         TallyRow(name, node, tokens)
         for (name, node), tokens in sorted(space.tallies.items())
         if name == ask.tokenizer and ask.low <= node <= ask.high
     ]
+    return found if ask.limit is None else found[max(0, len(found) - ask.limit) :]
 
 
 def _read_record(space: Space, ask: q.ReadRecord) -> str | None:

@@ -146,11 +146,15 @@ class FindArtifacts(_Question, frozen=True):
 
 
 class ReadTallies(_Question, frozen=True):
-    """Tally rows of one tokenizer whose nodes lie in `low … high`, oldest first."""
+    """Tally rows of one tokenizer whose nodes lie in `low … high`, oldest first.
+
+    With `limit`, only so many of the newest.
+    """
 
     tokenizer: str
     low: int
     high: int
+    limit: int | None = None
 
 
 class ReadRecord(_Question, frozen=True):

@@ -202,10 +202,13 @@ class Sql:
         """Answer `ReadTallies`."""
         sql = (
             "SELECT tokenizer, node, tokens FROM thusfar_tally"
-            " WHERE namespace = ? AND tokenizer = ? AND node BETWEEN ? AND ? ORDER BY node"
+            " WHERE namespace = ? AND tokenizer = ? AND node BETWEEN ? AND ? ORDER BY node DESC"
         )
-        rows = yield sql, (self.namespace, ask.tokenizer, ask.low, ask.high)
-        return [TallyRow(*row) for row in rows]
+        parameters: tuple[Any, ...] = (self.namespace, ask.tokenizer, ask.low, ask.high)
+        if ask.limit is not None:
+            sql, parameters = f"{sql} LIMIT ?", (*parameters, ask.limit)
+        rows = yield sql, parameters
+        return [TallyRow(*row) for row in reversed(rows)]
 
     def read_record(self, ask: q.ReadRecord) -> Steps[str | None]:
         """Answer `ReadRecord`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from thusfar.thread.artifacts import Artifact
 from thusfar.thread.foreign import agents_sessions
 from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
+from thusfar.thread.tallying import Window
 from thusfar.thread.values import (
     Branch,
     Entry,
@@ -30,6 +31,7 @@ __all__ = [
     "Transcript",
     "Variant",
     "Verification",
+    "Window",
     "agents_sessions",
     "threads",
     "threads_sync",

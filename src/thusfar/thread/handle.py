@@ -322,6 +322,8 @@ class SyncThread:
     describe = blocking(Thread.describe)
     branches = blocking(Thread.branches)
     owners = blocking(Thread.owners)
+    tally = blocking(Thread.tally)
+    window = blocking(Thread.window)
     keep_artifact = blocking(Thread.keep_artifact)
     artifacts = blocking(Thread.artifacts)
     drop_artifacts = blocking(Thread.drop_artifacts)

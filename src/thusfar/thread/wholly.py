@@ -9,7 +9,16 @@ from typing import Any
 from thusfar.drive import Steps
 from thusfar.storage.base import Store
 from thusfar.thread import artifacts as derived
-from thusfar.thread import erasing, foreign, importing, listing, porting, reading, verifying
+from thusfar.thread import (
+    erasing,
+    foreign,
+    importing,
+    listing,
+    porting,
+    reading,
+    tallying,
+    verifying,
+)
 from thusfar.thread.paths import Context
 from thusfar.thread.values import Branch, Erasure, ThreadInfo, Verification
 from thusfar.thread.verbs import verb
@@ -96,6 +105,44 @@ class WholeThread:
     def owners(self) -> Steps[dict[str, str | None]]:
         """List the owners with the id of the message each stands on."""
         return listing.owners_steps(self._context)
+
+    @verb
+    def tally(self, tokenizer: str, count: tallying.CountTokens) -> Steps[int]:
+        """Count the tokens of what is new on the selected path, and keep the counts.
+
+        Args:
+            tokenizer: Name that the counts are kept under; it stands for one way of counting.
+            count: Counts messages, one number each. It is asked for each live message once.
+
+        Returns:
+            Tokens of all live messages of the path.
+        """
+        return tallying.tally_steps(self._context, tokenizer, count)
+
+    @verb
+    def window(
+        self,
+        *,
+        messages: int | None = None,
+        tokens: int | None = None,
+        tokenizer: str | None = None,
+    ) -> Steps[tallying.Window]:
+        """Find where the newest messages within both caps begin, without reading them.
+
+        The cost grows with the logarithm of the path's length and with its branches.
+
+        Args:
+            messages: At most so many live messages. `None` means no cap.
+            tokens: At most so many tokens. `None` means no cap.
+            tokenizer: The name that `tally` was called with.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for an impossible cap, or tokens without tokenizer.
+            UnsupportedCapabilityError: `UNSUPPORTED_CAPABILITY`, before `tally` was called.
+        """
+        return tallying.window_steps(
+            self._context, messages=messages, tokens=tokens, tokenizer=tokenizer
+        )
 
     @verb
     def keep_artifact(

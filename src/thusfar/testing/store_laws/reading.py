@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from thusfar.messages import Message
 from thusfar.storage.base import Store
 from thusfar.testing.store_laws.told import (
     assistant,
@@ -97,6 +99,39 @@ def a_revision_covers_the_path_of_its_owner_only(store: Store) -> None:
     told.redact("u1")
     with refusal("IDENTITY_CONFLICT"):
         told.check_revision(revision)
+
+
+def a_window_is_found_from_kept_counts(store: Store) -> None:
+    """Its start is that of a walk from the newest message; each message is counted once."""
+    told = conversation(store, 6)
+    told.regenerate("u4", assistant("b4", "x" * 7))
+    told.append([user("v5"), assistant("c5", "yy")])
+    counted: list[str | None] = []
+
+    def count(messages: Sequence[Message]) -> list[int]:
+        counted.extend(m.id for m in messages)
+        return [len(m.text) for m in messages]
+
+    with refusal("UNSUPPORTED_CAPABILITY"):
+        told.window(tokens=5, tokenizer="letters")
+    for _ in range(2):
+        path = told.transcript().messages
+        sizes = [len(m.text) for m in path]
+        assert told.tally("letters", count) == sum(sizes)
+        assert told.tally("letters", count) == sum(sizes)
+        for cap in (1, 2, 5, 9, 10, 11, 100):
+            kept = next(i for i in range(len(sizes) + 1) if sum(sizes[i:]) <= cap)
+            found = told.window(tokens=cap, tokenizer="letters")
+            assert (found.messages, found.tokens) == (len(sizes) - kept, sum(sizes[kept:]))
+            assert told.window(messages=cap).messages == min(cap, len(path))
+            both = told.window(messages=3, tokens=cap, tokenizer="letters")
+            assert both.messages == min(3, len(sizes) - kept)
+        assert len(counted) == len(set(counted)), "a message was counted twice"
+        told.edit("v5", "another question", id="w5")
+    told.redact("u1")
+    with refusal("UNSUPPORTED_CAPABILITY"):
+        told.window(tokens=5, tokenizer="letters")
+    assert told.tally("letters", count) == sum(len(m.text) for m in told.transcript().messages)
 
 
 def threads_are_listed_newest_change_first(store: Store) -> None:
