@@ -16,6 +16,7 @@ import msgspec
 
 from thusfar._exact import project_exact
 from thusfar._managed import project_managed
+from thusfar._numbers import require_whole
 from thusfar._options import (
     DEFAULT_RECENT_MESSAGES,
     Cut,
@@ -23,7 +24,6 @@ from thusfar._options import (
     RecentHistoryOptions,
     RepairMode,
     check_choice,
-    check_positive,
     from_mapping,
 )
 from thusfar._setting import Setting
@@ -161,7 +161,7 @@ class HistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
                     fix="Pass True or False.",
                     option=name,
                 )
-        check_positive("history()", "shorten", self.shorten)
+        require_whole("history()", "shorten", self.shorten)
         if self.priority is not None and type(self.priority) is not int:
             raise OptionsError(
                 "history() got a priority that is no whole number.",

@@ -9,9 +9,9 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.errors import OptionsError
 
-MAX_SAFE_INTEGER: Final = 2**53 - 1  # the largest integer that JSON peers read exactly
 DEFAULT_RECENT_MESSAGES: Final = 20  # about ten question-and-answer turns
 
 Cut = Literal["auto", "turn", "exchange"]
@@ -48,8 +48,8 @@ class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
     repair: RepairMode = "strict"
 
     def __post_init__(self) -> None:
-        check_positive("history.recent()", "messages", self.messages)
-        check_positive("history.recent()", "tokens", self.tokens)
+        require_whole("history.recent()", "messages", self.messages)
+        require_whole("history.recent()", "tokens", self.tokens)
         check_choice("history.recent()", "cut", self.cut, get_args(Cut))
         check_choice("history.recent()", "repair", self.repair, get_args(RepairMode))
         if self.messages is None and self.tokens is None:
@@ -88,7 +88,7 @@ class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
         if isinstance(value, Mapping):
             made: RecentHistoryOptions = from_mapping(cls, value, owner)
             return made
-        check_positive(owner, "messages", value)
+        require_whole(owner, "messages", value)
         if value is None:
             raise OptionsError(
                 f"{owner} was given no limit.", fix="Pass messages=, tokens=, or both."
@@ -110,22 +110,6 @@ def _described(options: RecentHistoryOptions) -> dict[str, Any]:
         for name, default in zip(names, defaults, strict=True)
         if (value := getattr(options, name)) != default
     }
-
-
-def check_positive(owner: str, name: str, value: object) -> None:
-    """Check for `None` or a whole number from 1 to 2**53 - 1; `True` is not 1.
-
-    Raises:
-        OptionsError: `INVALID_OPTIONS`, naming the option.
-    """
-    if value is None or (type(value) is int and 1 <= value <= MAX_SAFE_INTEGER):
-        return
-    shown = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
-    raise OptionsError(
-        f"{owner} got {name}={shown}.",
-        fix=f"Pass a whole number from 1 to {MAX_SAFE_INTEGER} for {name}.",
-        option=name,
-    )
 
 
 def check_choice(owner: str, name: str, value: object, choices: tuple[str, ...]) -> None:

@@ -13,7 +13,8 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from thusfar._options import check_positive, from_mapping
+from thusfar._numbers import require_whole
+from thusfar._options import from_mapping
 from thusfar.errors import OptionsError
 
 StrategyKind = Literal["adaptive", "rolling", "hierarchical", "regenerate", "digest"]
@@ -94,7 +95,7 @@ class summarize:  # noqa: N801 - a namespace of constructors, used like a module
         Raises:
             OptionsError: `INVALID_OPTIONS`, for a number outside its range.
         """
-        check_positive("summarize.digest()", "line_max_chars", line_max_chars)
+        require_whole("summarize.digest()", "line_max_chars", line_max_chars)
         if line_max_chars < LEAST_LINE_CHARS:
             raise OptionsError(
                 f"summarize.digest() got line_max_chars={line_max_chars}.",
@@ -128,7 +129,7 @@ class Redaction(msgspec.Struct, frozen=True, kw_only=True):
                 fix="Pass name= and apply=, a function of one text.",
                 option="redact",
             )
-        check_positive("Redaction()", "version", self.version if self.version else 0)
+        require_whole("Redaction()", "version", self.version if self.version else 0)
 
 
 class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -172,8 +173,8 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
             )
         for name in ("max_tokens", "attempts"):
             value = getattr(self, name)
-            check_positive("history()", name, value if value is not None else 0)
-        check_positive("history()", "ttl_seconds", self.ttl_seconds)
+            require_whole("history()", name, value if value is not None else 0)
+        require_whole("history()", "ttl_seconds", self.ttl_seconds)
         self._check_kept_and_masked()
         if not isinstance(self.instructions, str):
             raise OptionsError(
@@ -204,7 +205,7 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
                 fix="Pass a number above 0 and below 1, or a whole number of tokens.",
                 option="keep_user",
             )
-        check_positive("history()", "keep_user", share)
+        require_whole("history()", "keep_user", share)
 
     @classmethod
     def of(cls, value: object) -> SummaryOptions:

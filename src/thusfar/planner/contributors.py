@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from thusfar._options import check_positive
+from thusfar._numbers import require_whole
 from thusfar._summarize import SummarizeStrategy, SummaryOptions, summarize
 from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
 
@@ -180,7 +180,7 @@ def offloadable(source: Any, *, above_tokens: int | None = None) -> Offloadable:
         OptionsError: `INVALID_OPTIONS`, for a number outside its range.
         RequestCompositionError: `INVALID_COMPOSITION`, when entries are wrapped in the wrong order.
     """
-    check_positive("offloadable()", "above_tokens", above_tokens)
+    require_whole("offloadable()", "above_tokens", above_tokens)
     return Offloadable(_only(source, (Context, Prefer, Summarizable), "offloadable"), above_tokens)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from thusfar._numbers import require_whole
 from thusfar.codec import ROOT_CHAIN
 from thusfar.drive import Steps
-from thusfar.errors import IdentityConflictError, InvalidGroupError, OptionsError
+from thusfar.errors import IdentityConflictError, InvalidGroupError
 from thusfar.messages import Message
 from thusfar.storage import questions as q
 from thusfar.storage.rows import (
@@ -44,8 +45,6 @@ from thusfar.thread.paths import (
 )
 from thusfar.thread.tracking import chain_text, pending_calls
 from thusfar.thread.values import Entry, ThreadSnapshot, Transcript, Variant
-
-MAX_SAFE_INTEGER = 2**53 - 1
 
 
 def read_steps(
@@ -127,12 +126,7 @@ def revision_of(head: HeadRow | None) -> str:
 
 def check_limit(limit: object, name: str = "limit") -> None:
     """Check a page size."""
-    if limit is None or (type(limit) is int and 1 <= limit <= MAX_SAFE_INTEGER):
-        return
-    raise OptionsError(
-        f"A read got a {name} that is no number of messages.",
-        fix=f"Pass a whole number from 1 to {MAX_SAFE_INTEGER} for {name}.",
-    )
+    require_whole("A read", name, limit)
 
 
 def _before(ctx: Context, before: str, node: int, depth: int) -> Steps[tuple[int, int]]:
