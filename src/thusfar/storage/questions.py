@@ -194,13 +194,7 @@ class BeginThread(_Question, frozen=True):
 
 
 class NewBranch(_Question, frozen=True):
-    """Within a lock: begin a branch, and answer with its number.
-
-    Attributes:
-        thread_id: The thread.
-        parent: The node it leaves; 0 at the root.
-        depth: Depth of its first message.
-    """
+    """Within a lock: begin a branch behind `parent` (0 at the root), and answer with its number."""
 
     thread_id: str
     parent: int
