@@ -49,13 +49,8 @@ SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZES = (100, 1_000, 10_000, 100_000)  # filling a peer with a million takes many minutes
 SAVER_SIZES = (100, 1_000, 10_000)  # each step of 100,000 writes 60 MB
 SETTINGS = ("NORMAL", "FULL")
-RUNS = {
-    "NORMAL": 40,
-    "FULL": 10,
-    "read": 20,
-    "postgres": 20,
-    "postgres read": 20,
-}  # of one contender in a round
+RUNS = {"NORMAL": 10, "FULL": 1, "read": 5, "postgres": 2, "postgres read": 5}  # of one turn
+TURNS = {"NORMAL": 4, "FULL": 10, "read": 4, "postgres": 10, "postgres read": 4}  # of one round
 OURS, RAW, ASYNC = "thusfar", "raw", "async"
 SESSION, ADVANCED, SAVER, ALCHEMY = "SQLiteSession", "Advanced…", "SqliteSaver", "SQLAlchemy…"
 
