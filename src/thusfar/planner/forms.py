@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from thusfar._choice import Choice, choose
 from thusfar._digest import digest_lines, fenced
@@ -25,6 +24,7 @@ from thusfar._view import View
 from thusfar.artifacts import Artifact, End, artifact_key, chain_over
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import RequestFacts
+from thusfar.planner.form import Form, Shorter
 from thusfar.planner.pages import NeedMessages, Pages
 from thusfar.planner.recall import recall_tool
 from thusfar.planner.shortening import shorten_before
@@ -33,36 +33,9 @@ from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
 from thusfar.summaries.rendering import fenced_summary
 from thusfar.summaries.values import SummaryJob
 
-Shorter = dict[int, tuple[Any, ...]]
+READ_MORE: Final = 110  # per cent of what seems to be needed, so that one more read will do
 
-
-@dataclass(slots=True)
-class Form:
-    """One way to send the history.
-
-    Attributes:
-        tokens: Its size.
-        ranges: Positions sent exactly (or shortened), ascending.
-        covered: Positions the summary or digest stands for.
-        spoken: The summary message, in the dialect of the history.
-        spoken_tokens: Its size.
-        shorter: What is sent instead at some positions.
-        artifact: The summary used.
-        tools: Tools that come with it.
-        notes: Warnings of its own.
-        split: Whether the exact part is the one the policy chose.
-    """
-
-    tokens: int
-    ranges: tuple[Range, ...]
-    covered: tuple[Range, ...] = ()
-    spoken: tuple[Any, ...] = ()
-    spoken_tokens: int = 0
-    shorter: Shorter = field(default_factory=dict)
-    artifact: Artifact | None = None
-    tools: tuple[Any, ...] = ()
-    notes: tuple[ReceiptWarning, ...] = ()
-    split: bool = False
+SHORTEN_AT_MOST: Final = 8  # times the maximum: longer threads are not read whole to be shortened
 
 
 class Forms:
@@ -148,18 +121,31 @@ class Forms:
         """Everything, exactly.
 
         Raises:
-            NeedMessages: while what was read does not exceed the maximum yet.
+            NeedMessages: while what was read does not exceed the maximum yet, and nobody has
+                counted the rest before.
         """
+        if self.pages is not None and self.pages.total is not None:
+            return Form(self.pages.total, self.everything)
         tokens = self.weigh(self.everything)
         most = self.facts.limits.max
         if self.partial and (most is None or tokens <= most):
-            raise NeedMessages(max(0, 2 * self.first - len(self.messages)))
+            raise NeedMessages(max(0, self.first - self._wanted(tokens, most)))
         return Form(tokens, self.everything)
+
+    def _wanted(self, tokens: int, most: int | None) -> int:
+        """How many more messages to read so that they exceed the maximum, or twice as many."""
+        read = len(self.messages) - self.first
+        if most is None or not tokens:
+            return read + 1
+        return (most - tokens + 1) * read * READ_MORE // (tokens * 100) + 1
 
     def shortened(self) -> Form | None:
         """Everything, with old tool results and media cut; `None` where nothing would be saved."""
         most = self.options.shorten
-        if most is None or self.cut <= self.system or self.partial:
+        if most is None or self.cut <= self.system:
+            return None
+        limit = self.facts.limits.max
+        if self.partial and limit is not None and self.full().tokens > SHORTEN_AT_MOST * limit:
             return None
         shorter = {
             place: made
@@ -192,6 +178,10 @@ class Forms:
     def summarised(self, artifact: Artifact) -> Form | None:
         """A summary and what follows it; `None` where it would not be shorter."""
         end = self.system + artifact.messages
+        if self.partial and end < self.first:
+            if self._too_far(artifact):
+                return None
+            raise NeedMessages(end)
         strategy = self.summary.strategy
         text = fenced_summary(
             artifact.text,
@@ -200,6 +190,17 @@ class Forms:
             strategy=f"{strategy.kind}-{strategy.version}",
         )
         return self._spoken(text, end, artifact=artifact, kept_user=artifact.kept_user)
+
+    def _too_far(self, artifact: Artifact) -> bool:
+        """Whether what follows a summary is too much to be sent exactly, as far as can be told."""
+        most = self.facts.limits.max
+        if most is None:
+            return False
+        assert self.pages is not None
+        if self.pages.total is not None:
+            # The summary knows the size of what it covers as it was quoted, not as it is sent.
+            return (self.pages.total - artifact.source_tokens) * 2 > most * 3
+        return self.weigh(((self.first, len(self.messages)),)) > most
 
     def _spoken(
         self,
@@ -216,7 +217,7 @@ class Forms:
         ranges = self.exact_beside(end, kept_user)
         covered = without(((self.system, end),), self.view.absent(self.everything))
         at_hand = self.first <= self.system
-        if end < self.first or (at_hand and size >= self.weigh(without(covered, ranges))):
+        if at_hand and size >= self.weigh(without(covered, ranges)):
             return None
         return Form(
             self.weigh(ranges) + size,

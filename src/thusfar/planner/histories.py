@@ -16,7 +16,8 @@ from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.errors import Diagnostic, RequestCompositionError
 from thusfar.planner.facts import RequestFacts
-from thusfar.planner.forms import Form, Forms
+from thusfar.planner.form import Form
+from thusfar.planner.forms import Forms
 from thusfar.planner.questions import FindArtifacts, Unprepared
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.projection import project_recent

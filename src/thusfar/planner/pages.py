@@ -28,9 +28,12 @@ class Pages(Sequence[Message]):
         head: The first ones: the leading system run and the message behind it.
         tail: The newest ones.
         chains: Chained digest after each message of the tail.
+
+    Attributes:
+        total: Tokens of all messages, where that is known without reading them. `None`: unknown.
     """
 
-    __slots__ = ("_chains", "_head", "_length", "_tail")
+    __slots__ = ("_chains", "_head", "_length", "_tail", "total")
 
     def __init__(
         self,
@@ -44,6 +47,7 @@ class Pages(Sequence[Message]):
         self._head = list(head)
         self._tail = list(tail)
         self._chains = list(chains)
+        self.total: int | None = None
 
     @property
     def first(self) -> int:

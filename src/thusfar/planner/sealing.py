@@ -11,7 +11,7 @@ from thusfar.budget import Limits
 from thusfar.codec import encode_message, json_text, to_json
 from thusfar.dialects.base import Dialect
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
-from thusfar.planner.forms import Form
+from thusfar.planner.form import Form
 from thusfar.planner.histories import HISTORY, History, PlainView, managed_receipt
 from thusfar.planner.ladders import Shown
 from thusfar.planner.receipt import (

@@ -43,6 +43,10 @@ def runtime_of(said: PlanArguments, runtime: Runtime | None) -> Runtime:
 def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> Steps[Edge]:
     """Collect the facts of a request."""
     reader = None
+    name = model_name(said.model)
+    capacity = capacity_for(said.model, said.capacity)
+    plain = isinstance(said.model, str) or capacity is not None
+    measure = measure_for(said.counter, name if plain else None, capacity=capacity)
     if said.messages is not None or said.thread is None:
         messages = () if said.messages is None else sequence_of(said.messages)
         wire = dialect_of(messages, said.dialect, "openai-chat")
@@ -53,11 +57,7 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
 
         reader = ThreadReader(said.thread, said.dialect)
         wire = reader.wire
-        source = yield RunStore(steps=reader.begin_steps())
-    name = model_name(said.model)
-    capacity = capacity_for(said.model, said.capacity)
-    plain = isinstance(said.model, str) or capacity is not None
-    tokenizer = measure_for(said.counter, name if plain else None, capacity=capacity).tokenizer
+        source = yield RunStore(steps=reader.begin_steps(measure))
     within: Any = said.within
     facts, models = facts_of_request(
         said,
@@ -69,7 +69,7 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
         summariser=runtime.summariser,
         background=True,
         backing=runtime.durable,
-        calibration=runtime.calibration(name, tokenizer),
+        calibration=runtime.calibration(name, measure.tokenizer),
         previous=_fingerprint(said, runtime, reader),
         epoch=within.epoch if within is not None else None,
     )

@@ -18,8 +18,7 @@ from thusfar.runtime.hosts import Job
 from thusfar.runtime.wire import (
     call_arguments,
     messages_of_response,
-    placed_messages,
-    placed_system,
+    placed,
     reported_input_tokens,
 )
 
@@ -88,11 +87,12 @@ class Planned:
         self._arguments = arguments
         self._transport_retries = 0
         self.receipt: RequestReceipt = sealed.receipt
+        request = placed(sealed, planned_in, wire)
         self.kwargs = call_arguments(
-            sealed, planned_in, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
+            request, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
         )
-        self.messages = placed_messages(sealed, planned_in, wire)
-        self.system = placed_system(sealed, planned_in, wire)
+        self.messages = request.messages
+        self.system = request.system
         self.tools = sealed.request.tools
 
     def __repr__(self) -> str:

@@ -41,6 +41,7 @@ def _plan(said: PlanArguments, edge: Edge) -> Steps[Planned]:
     sealed: Sealed = yield from plan_steps(edge.facts)
     if edge.reader is not None:
         yield RunStore(steps=edge.reader.check_steps())
+        yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
     planned = Planned(sealed, edge, said, max_output_tokens=said.max_output_tokens)
     if runtime.durable:
         stored = StoredReceipt(receipt=sealed.receipt, inspection=planned.inspect())

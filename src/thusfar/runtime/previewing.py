@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from thusfar.drive import Steps
 from thusfar.errors import (
     Diagnostic,
     RepresentationUnavailableError,
@@ -32,6 +33,7 @@ from thusfar.runtime.collecting import (
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.keeping import read_receipt_steps
 from thusfar.runtime.planned import Planned
+from thusfar.runtime.working import RunStore
 from thusfar.storage.base import Store
 
 
@@ -142,6 +144,13 @@ def _compacted(prepared: Prepared | None) -> Compacted:
     return Compacted(key=artifact.key, messages=artifact.messages, how=prepared.how)
 
 
+def _compact(edge: Edge) -> Steps[Prepared | None]:
+    prepared = yield from prepare_steps(edge.facts, force=True)
+    if edge.reader is not None:
+        yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
+    return prepared
+
+
 def compact_now_sync(
     messages: Any = None, *, model: Any, runtime: Runtime, **arguments: Any
 ) -> Compacted:
@@ -149,7 +158,7 @@ def compact_now_sync(
     said = PlanArguments(messages=messages, model=model, **arguments)
     edge = begin_sync(said, runtime_of(said, runtime))
     edge.why = "on-demand"
-    return _compacted(edge.run(prepare_steps(edge.facts, force=True)))
+    return _compacted(edge.run(_compact(edge)))
 
 
 async def compact_now(
@@ -169,7 +178,7 @@ async def compact_now(
     said = PlanArguments(messages=messages, model=model, **arguments)
     edge = await begin(said, runtime_of(said, runtime))
     edge.why = "on-demand"
-    return _compacted(await edge.arun(prepare_steps(edge.facts, force=True)))
+    return _compacted(await edge.arun(_compact(edge)))
 
 
 def inspect_request_sync(request: str | RequestReceipt | Planned, *, store: Store) -> Inspection:

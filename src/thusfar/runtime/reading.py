@@ -18,13 +18,14 @@ from thusfar.artifacts import Artifact, End
 from thusfar.dialects import Dialect, dialect
 from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
+from thusfar.facts import Content
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import Source
 from thusfar.planner.pages import Pages
 from thusfar.planner.questions import ReadMessages
 from thusfar.runtime.keeping import MOST_FOUND, Place, usable
 from thusfar.storage import questions as q
-from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow
+from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow, TallyRow
 from thusfar.thread.handle import Thread
 from thusfar.thread.paths import (
     Context,
@@ -38,6 +39,7 @@ from thusfar.thread.paths import (
 )
 from thusfar.thread.reading import newest_rows, require_revision, revision_of
 from thusfar.thread.tracking import chain_text
+from thusfar.tokens import Measure
 
 FIRST_READ: Final = 64  # messages of the first look
 LEAST_READ: Final = 8  # messages of any later look
@@ -48,6 +50,29 @@ class _Read(msgspec.Struct, frozen=True):
 
     node: int
     depth: int
+
+
+def runs(nodes: Sequence[int]) -> list[tuple[int, int]]:
+    """Join numbers that follow each other.
+
+    Example:
+        >>> runs([3, 4, 5, 9])
+        [(3, 5), (9, 9)]
+    """
+    found: list[tuple[int, int]] = []
+    for node in nodes:
+        if found and node == found[-1][1] + 1:
+            found[-1] = (found[-1][0], node)
+        else:
+            found.append((node, node))
+    return found
+
+
+def tally_name(measure: Measure) -> str:
+    """Name what counts, framing included; empty for a function of the caller, which has no name."""
+    if measure.tokenizer.startswith("custom:"):
+        return ""
+    return f"{measure.tokenizer}+{measure.contents([Content(texts=('',))])[0]}"
 
 
 class ThreadReader:
@@ -70,9 +95,14 @@ class ThreadReader:
         self._tip = (0, -1)
         self._oldest: NodeRow | None = None
         self._places: list[_Read] = []
+        self._tallied = False
 
-    def begin_steps(self) -> Steps[Source]:
-        """Read the newest messages and the ones at the start."""
+    def begin_steps(self, measure: Measure) -> Steps[Source]:
+        """Read the newest messages and the ones at the start, and what is known of the size.
+
+        Args:
+            measure: Counts the messages that were stored since somebody counted last.
+        """
         yield q.Snapshot()
         head = yield from owner_head(self._ctx)
         self.revision = revision_of(head)
@@ -84,6 +114,7 @@ class ThreadReader:
             if self.pages.first:
                 start = yield from self._start()
                 self.pages = Pages(head.messages, head=start, tail=tail, chains=chains)
+                self.pages.total = yield from self._total(measure)
         return Source(kind="thread", messages=self.pages, revision=self.revision)
 
     def _start(self) -> Steps[list[Message]]:
@@ -96,6 +127,35 @@ class ThreadReader:
                 if found[-1].role != "system":
                     break
         return found
+
+    def _total(self, measure: Measure) -> Steps[int | None]:
+        """Add what was stored since to the newest count on the path; `None` where there is none."""
+        known: dict[int, int] = {}
+        if not (name := tally_name(measure)):
+            return None
+        for low, high in runs([place.node for place in self._places]):
+            rows: list[TallyRow] = yield q.ReadTallies(name, low, high)
+            known.update((row.node, row.tokens) for row in rows)
+        for index in range(len(self._places) - 1, -1, -1):
+            node = self._places[index].node
+            if node in known:
+                since = self.pages[self.pages.first + index + 1 :]
+                self._tallied = not since
+                return known[node] + sum(measure.count(self.wire, since))
+        return None
+
+    def tally_steps(self, measure: Measure) -> Steps[None]:
+        """Keep the size of the whole path, where it is known now."""
+        total = self.pages.total
+        if total is None and not self.pages.first:
+            total = sum(measure.count(self.wire, self.pages[:]))
+        name = tally_name(measure)
+        if total is None or self._tallied or not self._places or not name:
+            return
+        self._tallied = True
+        last = self._places[-1].node
+        yield q.Lock(*self.lock)
+        yield q.Write((q.PutTallies((TallyRow(name, last, total),)),))
 
     @property
     def system(self) -> int:
@@ -130,14 +190,9 @@ class ThreadReader:
     def _chains(self, rows: Sequence[NodeRow]) -> Steps[dict[int, ChainRow]]:
         """Read the digests of rows, run by run."""
         found: dict[int, ChainRow] = {}
-        place = 0
-        while place < len(rows):
-            end = place
-            while end + 1 < len(rows) and rows[end + 1].node == rows[end].node + 1:
-                end += 1
-            read: list[ChainRow] = yield q.ReadChains(rows[place].node, rows[end].node)
+        for low, high in runs([row.node for row in rows]):
+            read: list[ChainRow] = yield q.ReadChains(low, high)
             found.update((row.node, row) for row in read)
-            place = end + 1
         return found
 
     def steps_for(self, question: Any) -> Steps[None] | None:

@@ -66,6 +66,15 @@ def _system_run(sealed: Sealed) -> int:
     return view.system if view is not None else 0
 
 
+def placed(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Assembled:
+    """Give the pieces of a request as the wire takes them; arguments as for `placed_messages`."""
+    return replace(
+        sealed.request,
+        messages=placed_messages(sealed, dialect, wire),
+        system=placed_system(sealed, dialect, wire),
+    )
+
+
 def placed_system(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Any:
     """Give the system value: where the wire keeps it outside the list, the leading run is in it."""
     run = sealed.request.messages[: _system_run(sealed)]
@@ -76,26 +85,18 @@ def placed_system(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Any:
 
 
 def call_arguments(
-    sealed: Sealed,
-    dialect: Dialect,
-    wire: Dialect,
-    *,
-    model: str,
-    max_output_tokens: int | None,
+    request: Assembled, wire: Dialect, *, model: str, max_output_tokens: int | None
 ) -> dict[str, Any]:
     """Write the keyword arguments of the provider's SDK call.
 
     Args:
-        sealed: The request.
-        dialect: The format its messages were planned in.
+        request: The pieces, as the wire takes them.
         wire: The format that is sent; it names the SDK.
         model: Name of the model as the SDK takes it.
         max_output_tokens: Output limit. `None`: not stated.
     """
     writer = _WRITERS.get(wire.name, _any)
-    request = replace(sealed.request, system=placed_system(sealed, dialect, wire))
-    messages = placed_messages(sealed, dialect, wire)
-    made: dict[str, Any] = writer(request, messages, model, max_output_tokens)
+    made: dict[str, Any] = writer(request, list(request.messages), model, max_output_tokens)
     return made
 
 

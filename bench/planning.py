@@ -1,0 +1,101 @@
+"""Planning over a thread with 50 contributors: flat in the length of the thread.
+
+Run: `python bench/planning.py [--messages 10000 100000 1000000]`. Tokenizer time is left out: counts
+of texts are taken from a table. Prints processor time, one line a length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from thusfar import (
+    InputBudget,
+    Message,
+    Runtime,
+    Scripted,
+    Text,
+    compact_now_sync,
+    context,
+    droppable,
+    history,
+    plan_sync,
+    prefer,
+)
+from thusfar.storage import open_store
+from thusfar.thread.handle import Thread
+
+CONTRIBUTORS = 50
+ROUNDS = 30
+BATCH = 20  # messages stored in one append: a group, which is read whole
+
+
+class Stated:
+    """Counts that cost nothing: a token for every four characters."""
+
+    name = "stated"
+    confidence = "exact"
+
+    def count_many(self, texts: list[str]) -> list[int]:
+        return [len(text) // 4 for text in texts]
+
+
+def fill(thread: Thread, count: int, done: int) -> None:
+    for low in range(done, count, BATCH):
+        thread.sync.append(
+            [
+                Message(("user", "assistant")[i % 2], (Text(f"message {i} " + "word " * 20),))
+                for i in range(low, min(low + BATCH, count))
+            ]
+        )
+
+
+def contributors() -> list[Any]:
+    return [
+        droppable(prefer(context(f"part-{i}", f"text {i} " * 20, priority=i % 5), f"short {i}"))
+        for i in range(CONTRIBUTORS)
+    ]
+
+
+def measure(store: Any, count: int, done: int) -> float:
+    thread = Thread("bench", store=store)
+    fill(thread, count, done)
+    model = Scripted("What was said so far.", window=None)
+    runtime = Runtime(store, summariser=model)
+    arguments: dict[str, Any] = {
+        "thread": thread,
+        "model": "gpt-4o",
+        "counter": Stated(),
+        "budget": InputBudget(max=8_000),
+        "use": [history(recent=40, summary={"attempts": 1}), *contributors()],
+        "runtime": runtime,
+    }
+    compact_now_sync(**arguments)
+    times: list[float] = []
+    for _ in range(ROUNDS):
+        begun = time.process_time()
+        planned = plan_sync(turn="And now?", **arguments)
+        times.append(time.process_time() - begun)
+    assert planned.receipt.history.artifact
+    return statistics.median(times) * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--messages", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    lengths = sorted(parser.parse_args().messages)
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"sqlite:///{Path(folder) / 'bench.db'}", synchronous="NORMAL")
+        done = 0
+        for count in lengths:
+            print(f"{count:>10,} messages  {measure(store, count, done):6.2f} ms a plan")
+            done = count
+        store.close()
+
+
+if __name__ == "__main__":
+    main()
