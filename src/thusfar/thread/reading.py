@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Final
 
 from thusfar._numbers import require_whole
 from thusfar.codec import ROOT_CHAIN
 from thusfar.drive import Steps
 from thusfar.errors import IdentityConflictError, InvalidGroupError
-from thusfar.messages import Message
 from thusfar.storage import questions as q
 from thusfar.storage.rows import (
     LIVE,
@@ -44,7 +44,7 @@ from thusfar.thread.paths import (
     parent_of,
 )
 from thusfar.thread.tracking import chain_text, pending_calls
-from thusfar.thread.values import Entry, ThreadSnapshot, Transcript, Variant
+from thusfar.thread.values import Entry, EntryKind, ThreadSnapshot, Transcript, Variant
 
 
 def read_steps(
@@ -59,15 +59,17 @@ def read_steps(
         node, depth = target.node, target.depth
     if before is not None:
         node, depth = yield from _before(ctx, before, node, depth)
-    rows, more = yield from newest_rows(node, depth, limit)
-    entries = yield from _entries(ctx, rows)
+    found = yield from _newest_first(node, depth, limit)
+    rows, older = yield from _whole_groups(found, limit)
+    entries = yield from _entries(ctx, rows, older)
+    omitted = rows[0].depth if rows else 0
     return ThreadSnapshot(
         thread_id=ctx.thread_id,
         revision=revision_of(head),
         head=head.head_id or None if head else None,
         entries=entries,
-        cursor=entries[0].id if more else None,
-        omitted=rows[0].depth if rows else 0,
+        cursor=entries[0].id if omitted else None,
+        omitted=omitted,
     )
 
 
@@ -148,74 +150,86 @@ def newest_rows(node: int, depth: int, limit: int | None) -> Steps[tuple[list[No
         The rows, oldest first, and whether older ones were left out. At most `limit` rows, unless
         the newest group alone is larger.
     """
+    found = yield from _newest_first(node, depth, limit)
+    rows, _ = yield from _whole_groups(found, limit)
+    return rows, bool(rows) and rows[0].depth > 0
+
+
+def _newest_first(node: int, depth: int, limit: int | None) -> Steps[list[NodeRow]]:
+    """Read the newest rows of a path, and one more than `limit` where there is one."""
     found: list[NodeRow] = []
     step = yield from newest_range(node, depth)
     while step is not None:
-        left = None if limit is None else limit - len(found) + 1
-        rows: list[NodeRow] = yield q.ReadNodes(step.low, step.high, left, newest_first=True)
+        # A branch has no gaps, so the range itself says how many: no plan can read more of it.
+        low = step.low if limit is None else max(step.low, step.high - limit + len(found))
+        rows: list[NodeRow] = yield q.ReadNodes(low, step.high, newest_first=True)
         found += rows
         if limit is not None and len(found) > limit:
-            found = yield from _whole_groups(found, limit)
             break
         step = yield from older_range(step)
-    more = bool(found) and found[-1].depth > 0
-    found.reverse()
-    return found, more
+    return found
 
 
-def _whole_groups(newest_first: list[NodeRow], limit: int) -> Steps[list[NodeRow]]:
-    """Cut to whole groups; a single group larger than the limit is completed instead."""
-    for count in range(limit, 0, -1):
-        if newest_first[count - 1].at == 0:
-            return newest_first[:count]
-    oldest = newest_first[-1]
-    rest: list[NodeRow] = yield q.ReadNodes(
-        oldest.node - oldest.at, oldest.node - 1, newest_first=True
-    )
-    whole = [*newest_first, *rest]
-    count = next(i for i, row in enumerate(whole) if row.at == 0) + 1
-    return whole[:count]
+def _whole_groups(
+    newest_first: list[NodeRow], limit: int | None
+) -> Steps[tuple[list[NodeRow], NodeRow | None]]:
+    """Cut to whole groups; a single group larger than the limit is completed instead.
+
+    Returns:
+        The rows, oldest first, and the row before them where it was read.
+    """
+    older: NodeRow | None = None
+    if limit is not None and len(newest_first) > limit:
+        count = limit
+        while count and newest_first[count - 1].at:
+            count -= 1
+        if not count:
+            oldest = newest_first[-1]
+            newest_first += yield q.ReadNodes(
+                oldest.node - oldest.at, oldest.node - 1, newest_first=True
+            )
+            count = next(i for i, row in enumerate(newest_first) if row.at == 0) + 1
+        older = newest_first[count] if count < len(newest_first) else None
+        del newest_first[count:]
+    newest_first.reverse()
+    return newest_first, older
 
 
-def _entries(ctx: Context, rows: Sequence[NodeRow]) -> Steps[tuple[Entry, ...]]:
+def _entries(
+    ctx: Context, rows: Sequence[NodeRow], older: NodeRow | None
+) -> Steps[tuple[Entry, ...]]:
     if not rows:
         return ()
-    parent = yield from parent_of(rows[0])
-    parent_id = yield from id_at(parent)
+    parent = older.node if older else (yield from parent_of(rows[0]))
+    parent_id = id_of(older) if older else (yield from id_at(parent))
     variants = yield from variants_of(ctx, rows, parent)
     entries: list[Entry] = []
     group = ""
     for row in rows:
-        message = decode(row) if row.state in (LIVE, STRANDED) else None
-        message_id = message.id if message else id_of(row)
+        state = row.state
+        message = decode(row) if state in (LIVE, STRANDED) else None
+        message_id = message.id if message is not None else id_of(row)
         assert message_id is not None
         if row.at == 0 or not group:
             group = message_id
-        entries.append(_entry(row, message, message_id, parent_id, group, variants.get(row.node)))
+        entries.append(
+            Entry(
+                kind=_KINDS.get(state, "message"),
+                id=message_id,
+                parent_id=parent_id,
+                message=message,
+                created_at=row.created_at,
+                group=group,
+                open=row.flags & OPEN != 0,
+                available=state == LIVE,
+                variant=variants.get(row.node) if variants else None,
+            )
+        )
         parent_id = message_id
     return tuple(entries)
 
 
-def _entry(
-    row: NodeRow,
-    message: Message | None,
-    message_id: str,
-    parent_id: str | None,
-    group: str,
-    variant: Variant | None,
-) -> Entry:
-    kinds = {REMOVED: "removed", REDACTED: "redacted"}
-    return Entry(
-        kind=kinds.get(row.state, "message"),  # type: ignore[arg-type]
-        id=message_id,
-        parent_id=parent_id,
-        message=message,
-        created_at=row.created_at,
-        group=group,
-        open=bool(row.flags & OPEN),
-        available=row.state == LIVE,
-        variant=variant,
-    )
+_KINDS: Final[dict[int, EntryKind]] = {REMOVED: "removed", REDACTED: "redacted"}
 
 
 def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dict[int, Variant]]:
@@ -229,11 +243,13 @@ def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dic
     Returns:
         By node, only those that have siblings.
     """
+    forks: list[BranchRow] = []
+    for low, high in _spans(parent, rows):
+        forks += yield q.ReadForks(ctx.thread_id, low, high)
+    if not forks:
+        return {}
     child_of = {parent: rows[0].node}
     child_of.update((one.node, two.node) for one, two in pairwise(rows))
-    forks: list[BranchRow] = []
-    for low, high in _spans(sorted(child_of)):
-        forks += yield q.ReadForks(ctx.thread_id, low, high)
     siblings: dict[int, list[int]] = {}
     for fork in forks:
         if fork.parent in child_of:
@@ -248,10 +264,13 @@ def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dic
     return found
 
 
-def _spans(nodes: list[int]) -> list[tuple[int, int]]:
-    """Join numbers that follow each other, so that a run is asked for once."""
+def _spans(parent: int, rows: Sequence[NodeRow]) -> list[tuple[int, int]]:
+    """List the ranges of numbers that have children among the rows, one for each run."""
+    last = rows[-1].node
+    if last - parent == len(rows):
+        return [(parent, last - 1)]
     spans: list[tuple[int, int]] = []
-    for node in nodes:
+    for node in sorted([parent, *[row.node for row in rows[:-1]]]):
         if spans and node == spans[-1][1] + 1:
             spans[-1] = (spans[-1][0], node)
         else:
