@@ -17,6 +17,7 @@ from thusfar.dialects.base import DialectMismatch
 from thusfar.errors import InvalidMessageError, OptionsError, TranscriptError
 from thusfar.messages import Message
 from thusfar.storage.base import check_id
+from thusfar.thread.lowering import lower_all
 
 THUSFAR = "thusfar"
 
@@ -79,7 +80,7 @@ def lower(messages: Iterable[Message], name: str) -> str:
         OptionsError: `INVALID_OPTIONS`, for a dialect that does not exist.
     """
     target = dialect(name)
-    return json_text([wire for message in messages for wire in target.lower(message)])
+    return json_text(lower_all(messages, target).messages)
 
 
 def read_tree(data: Any, name: str | None) -> Tree:
