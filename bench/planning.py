@@ -1,6 +1,6 @@
 """Planning over a thread with 50 contributors: flat in the length of the thread.
 
-Run: `python bench/planning.py [--messages 10000 100000 1000000]`. Tokenizer time is left out: counts
+Run: `python bench/planning.py [--messages 10000 100000 1000000]`. Tokenizer time is left out: sizes
 of texts are taken from a table. Prints processor time, one line a length.
 """
 

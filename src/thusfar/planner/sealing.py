@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thusfar.budget import Limits
-from thusfar.codec import encode_message, json_text, to_json
+from thusfar.codec import json_text, message_digest, to_json
 from thusfar.dialects.base import Dialect
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
 from thusfar.planner.form import Form
@@ -337,7 +337,7 @@ def _plain(schema: Any) -> Any:
 def _bytes_of(message: Any, dialect: Dialect) -> bytes:
     if isinstance(message, Mapping):
         return json_text(to_json(message)).encode()
-    return encode_message(dialect.lift(message))
+    return message_digest(dialect.lift(message)).encode()  # ids and metadata are not sent
 
 
 def _short(data: bytes) -> bytes:
