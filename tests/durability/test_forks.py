@@ -28,7 +28,8 @@ assert os.waitpid(child, 0)[1] == 0
 told.append(user("after"))
 sound(told)
 ids = set(told.read().ids)
-assert ids == {"before", "after", *(f"{w}-{i}" for w in ("child", "parent") for i in range(20))}, ids
+who = ("child", "parent")
+assert ids == {"before", "after", *(f"{w}-{i}" for w in who for i in range(20))}, ids
 store.close()
 """
 

@@ -19,6 +19,7 @@ from thusfar.errors import InvalidGroupError, OptionsError, ThreadInUseError
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
 from thusfar.storage.rows import (
+    LEADS,
     LIVE,
     POSITION_MASK,
     REDACTED,
@@ -38,6 +39,7 @@ from thusfar.thread.appending import new_salt
 from thusfar.thread.moving import MAIN
 from thusfar.thread.paths import (
     Context,
+    decode,
     find,
     find_all,
     id_of,
@@ -48,7 +50,7 @@ from thusfar.thread.paths import (
     on_path,
 )
 from thusfar.thread.reading import whole_group
-from thusfar.thread.tracking import ROOT_DIGEST, chain_text, digest_bytes
+from thusfar.thread.tracking import ROOT_DIGEST, chain_text, digest_bytes, facts_of_stored
 from thusfar.thread.values import Erasure
 
 
@@ -58,10 +60,12 @@ class _Lost(NamedTuple):
     Attributes:
         rows: All of it, by node.
         erased: The nodes of it whose content is erased as well.
+        closed: Nodes at which open calls can no longer be answered.
     """
 
     rows: dict[int, NodeRow]
     erased: frozenset[int]
+    closed: frozenset[int]
 
 
 def redact_steps(ctx: Context, clock: Clock, message_ids: tuple[str, ...]) -> Steps[Erasure]:
@@ -75,16 +79,16 @@ def redact_steps(ctx: Context, clock: Clock, message_ids: tuple[str, ...]) -> St
     if not erased:
         complete = yield q.Checkpoint()
         return Erasure(message_ids=(), state="complete" if complete else "pending")
-    stranded = yield from _stranded(ctx, erased)
+    stranded, closed = yield from _stranded(ctx, erased)
     ids = tuple((row.node, id_of(row)) for row in erased.values())
     artifacts = yield from _covering(ctx, [*erased.values(), *stranded.values()])
     changes: list[Any] = [
         q.EraseNodes(ids),
         q.SetState(tuple(n for n, row in stranded.items() if row.state == LIVE), STRANDED),
-        q.ClearPending(tuple(n for n, row in stranded.items() if row.pending)),
+        q.ClearPending(closed),
         q.DropArtifacts(tuple(row.key for row in artifacts)),
     ]
-    lost = _Lost({**erased, **stranded}, frozenset(erased))
+    lost = _Lost({**erased, **stranded}, frozenset(erased), frozenset(closed) | erased.keys())
     changes += yield from _chained_anew(ctx, lost, clock(), salt=new_salt())
     yield q.Write(tuple(changes))
     complete = yield q.Checkpoint()
@@ -105,15 +109,15 @@ def remove_steps(ctx: Context, clock: Clock, message_id: str) -> Steps[tuple[str
     hidden = {row.node: row for row in group if row.state in (LIVE, STRANDED)}
     if not hidden:
         return ()
-    stranded = yield from _stranded(ctx, hidden)
+    stranded, closed = yield from _stranded(ctx, hidden)
     artifacts = yield from _covering(ctx, [*hidden.values(), *stranded.values()])
     changes: list[Any] = [
         q.SetState(tuple(hidden), REMOVED),
         q.SetState(tuple(n for n, row in stranded.items() if row.state == LIVE), STRANDED),
-        q.ClearPending(tuple(n for n, row in (hidden | stranded).items() if row.pending)),
+        q.ClearPending(closed),
         q.DropArtifacts(tuple(row.key for row in artifacts)),
     ]
-    lost = _Lost({**hidden, **stranded}, frozenset())
+    lost = _Lost({**hidden, **stranded}, frozenset(), frozenset(closed))
     changes += yield from _chained_anew(ctx, lost, clock(), salt=thread.salt)
     yield q.Write(tuple(changes))
     return tuple(id_of(row) for row in hidden.values())
@@ -200,33 +204,74 @@ def _subtree(ctx: Context, node: int) -> Steps[list[tuple[int, int]]]:
     return spans
 
 
-def _stranded(ctx: Context, gone: dict[int, NodeRow]) -> Steps[dict[int, NodeRow]]:
-    """Find the other messages of every exchange that loses one, on all branches."""
+class _Exchange(NamedTuple):
+    """The messages of one exchange on all branches, and the message each of them follows."""
+
+    rows: dict[int, NodeRow]
+    parents: dict[int, int]
+
+    def bound(self) -> set[int]:
+        """Find what lies between a call and one of its results, or goes with reasoning."""
+        found: set[int] = set()
+        for row in self.rows.values():
+            before = self.rows.get(self.parents.get(row.node, 0))
+            if _answers(row) or (before is not None and before.flags & LEADS):
+                node = row.node
+                while node in self.rows and node not in found:
+                    found.add(node)
+                    node = self.parents.get(node, 0)
+        return found
+
+
+def _answers(row: NodeRow) -> bool:
+    return row.body is None or bool(facts_of_stored(decode(row)).results)
+
+
+def _calls(row: NodeRow) -> bool:
+    return row.body is None or bool(facts_of_stored(decode(row)).calls)
+
+
+def _stranded(
+    ctx: Context, gone: dict[int, NodeRow]
+) -> Steps[tuple[dict[int, NodeRow], tuple[int, ...]]]:
+    """Find what every exchange that loses a message keeps of itself, on all branches.
+
+    Returns:
+        The messages that leave the transcript with it, and the nodes at which its open calls can
+        no longer be answered. What was only said while a call waited stays.
+    """
     found: dict[int, NodeRow] = {}
+    closed: set[int] = set()
     for row in gone.values():
         start = yield from node_on_path(row.exchange, row.node, row.depth)
-        members = yield from _exchange(ctx, start, row.exchange)
-        found.update((m.node, m) for m in members if m.node not in gone and m.state != REDACTED)
-    return found
+        exchange = yield from _exchange(ctx, start, row.exchange)
+        bound = exchange.bound()
+        if row.node in bound:
+            found.update((n, exchange.rows[n]) for n in bound if n not in gone)
+        if row.node in bound or _calls(row):
+            closed.update(n for n, member in exchange.rows.items() if member.pending)
+    return {n: row for n, row in found.items() if row.state != REDACTED}, tuple(sorted(closed))
 
 
-def _exchange(ctx: Context, start: int, exchange: int) -> Steps[list[NodeRow]]:
-    members: list[NodeRow] = []
-    starts = [start]
+def _exchange(ctx: Context, start: int, exchange: int) -> Steps[_Exchange]:
+    found = _Exchange({}, {})
+    starts = [(start, 0)]
     while starts:
-        node = starts.pop()
+        node, parent = starts.pop()
         end = node
         while True:
             rows: list[NodeRow] = yield q.ReadNodes(end, min(end + 63, last_of(branch_of(end))))
             kept = [row for row in rows if row.exchange == exchange]
-            members += kept
+            for row in kept:
+                found.rows[row.node] = row
+                found.parents[row.node] = parent if row.node == node else row.node - 1
             end += len(kept)
             if len(kept) < 64:
                 break
         if end > node:
             forks: list[BranchRow] = yield q.ReadForks(ctx.thread_id, node, end - 1)
-            starts += [first_of(fork.branch) for fork in forks]
-    return members
+            starts += [(first_of(fork.branch), fork.parent) for fork in forks]
+    return found
 
 
 def _covering(ctx: Context, lost: list[NodeRow]) -> Steps[list[ArtifactRow]]:
@@ -270,7 +315,7 @@ def _chained_anew(ctx: Context, lost: _Lost, at: int, *, salt: str) -> Steps[lis
                     chain=chain,
                     messages=live,
                     salt=salt,
-                    pending="" if head.node in lost.rows else head.pending,
+                    pending="" if head.node in lost.closed else head.pending,
                 )
             )
         )

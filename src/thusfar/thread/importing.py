@@ -21,7 +21,7 @@ from thusfar.thread.listing import info_steps
 from thusfar.thread.paths import Context, maybe_thread
 from thusfar.thread.porting import Build, import_steps, is_export
 from thusfar.thread.preparing import plain_metadata, prepare_one
-from thusfar.thread.tracking import ROOT, advance
+from thusfar.thread.tracking import ROOT, advance, ending
 from thusfar.thread.values import ThreadInfo
 
 
@@ -81,5 +81,6 @@ def _add_run(build: Build, run: list[Node]) -> Steps[None]:
         if i < len(run) and marks[i].exchange == marks[begin].exchange:
             continue
         group = [prepare_one(build.ctx, node.message) for node in run[begin:i]]
-        yield from build.add(group, parent, build.at)
+        ends = [*marks[begin : i - 1], ending(marks[i - 1])]
+        yield from build.add(group, parent, build.at, marks=ends)
         parent, begin = run[i - 1].message.id, i

@@ -30,6 +30,7 @@ from thusfar.storage.rows import (
     HeadRow,
     NodeRow,
 )
+from thusfar.units import group
 
 Pending = tuple[str | None, str | None, int]  # call id, tool name, depth of its exchange
 
@@ -129,7 +130,8 @@ def advance(
         place: Where the group begins.
         messages: The group.
         open: Whether calls of the group may stay open, to be answered by a later append.
-        exact: Whether defects are refused; an import keeps them as they are.
+        exact: Whether defects are refused. An import keeps them as they are, and a call that is
+            never answered though the conversation went on waits for nothing.
 
     Returns:
         One mark for each message.
@@ -143,6 +145,8 @@ def advance(
         if not facts.calls and not facts.results and not facts.leads:
             return [_plain_mark(place, facts)]
     walk = _Walk(place, exact=exact, may_stay_open=open)
+    if not exact:
+        walk.ignored = frozenset(group([facts_of_stored(m) for m in messages]).unanswered)
     marks = [walk.step(i, message) for i, message in enumerate(messages)]
     left_open = any(made > place.depth for _, _, made, _ in walk.pending)
     if left_open and exact and not open:
@@ -158,6 +162,12 @@ def advance(
         mark = marks[question]
         marks[question] = msgspec.structs.replace(mark, flags=mark.flags | BOUNDARY)
     return marks
+
+
+def ending(mark: Mark) -> Mark:
+    """Let a group end at a mark, with its calls open if some are."""
+    bits = BOUNDARY | (OPEN if mark.pending else 0)
+    return msgspec.structs.replace(mark, flags=mark.flags | bits)
 
 
 def _plain_mark(place: Place, facts: Facts) -> Mark:
@@ -188,6 +198,7 @@ class _Walk:
         self.run, self.flags = place.run, place.flags & CARRIED
         self.exact, self.may_stay_open = exact, may_stay_open
         self.begins = place.depth + 1
+        self.ignored: frozenset[tuple[int, int]] = frozenset()  # calls that nobody answered
         self.pending: list[tuple[str | None, str | None, int, int]] = [
             (call_id, name, -1, since) for call_id, name, since in pending_calls(place.pending)
         ]
@@ -208,8 +219,9 @@ class _Walk:
             exchange = self.depth
         for link in facts.results:
             self._close(link, index)
-        for call in facts.calls:
-            self._open(call, exchange)
+        for i, call in enumerate(facts.calls):
+            if (index, i) not in self.ignored:
+                self._open(call, exchange)
         self._advance_turn(facts, inside=inside)
         self.flags = self.flags & ~LEADS | (LEADS if facts.leads else 0)
         self.exchange = exchange

@@ -100,6 +100,25 @@ def a_redacted_open_call_cannot_be_answered(store: Store) -> None:
     sound(told)
 
 
+def what_was_said_while_a_call_waited_stays(store: Store) -> None:
+    """Erasing one remark, or the waiting call itself, takes nothing else along."""
+    told = thread(store)
+    told.append(user("u1"))
+    told.append(calling("a1", "c1"), open=True)
+    told.append(user("u2"))
+    told.append(assistant("a2"))
+    assert told.redact("u2").unavailable == ()
+    assert [m.id for m in told.transcript().messages] == ["u1", "a1", "a2"]
+    assert told.transcript().open_calls == 1
+    sound(told)
+    assert told.redact("a1").unavailable == ()
+    assert [m.id for m in told.transcript().messages] == ["u1", "a2"]
+    assert told.transcript().open_calls == 0
+    with refusal("INVALID_GROUP"):
+        told.append(result("t1", "c1"))
+    sound(told)
+
+
 def chained_digests_change_behind_an_erasure(store: Store) -> None:
     """No chain of the old content is left, so that it cannot be guessed from one."""
     told = conversation(store, 3)
