@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from thusfar.dialects import dialect
 from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Image, Message, Native, Reasoning, Text, ToolCall, ToolResult
+from thusfar.sources import load
 from thusfar.thread.lowering import lower_all
 
 CALL = Message("assistant", (ToolCall("c1", "weather"),))
@@ -60,6 +63,20 @@ def test_inside_a_result_only_what_has_no_form_is_left_out():
 def test_a_result_is_never_left_out():
     with pytest.raises(UnsupportedPartError):
         lower_all([ANSWER], dialect("gemini"), leave_out=True)
+
+
+@pytest.mark.parametrize("name", ["langchain", "pydantic-ai", "thusfar"])
+def test_formats_of_objects_come_out_as_json_that_is_read_again(name):
+    messages = [Message("user", (Text("Weather in Oslo?"),)), CALL, ANSWER]
+
+    lowered = lower_all(messages, dialect(name)).messages
+
+    loaded = load(json.dumps(lowered), dialect=name)
+    assert [dialect(name).lift(each).role for each in loaded.messages] == [
+        "user",
+        "assistant",
+        "tool",
+    ]
 
 
 def test_messages_that_fit_come_out_as_ever():

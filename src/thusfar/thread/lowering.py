@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from thusfar.codec import to_json
 from thusfar.dialects.base import Dialect
 from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Message, Part, ToolCall, ToolResult
@@ -20,7 +21,7 @@ class Lowered(NamedTuple):
     """A transcript in a wire format.
 
     Attributes:
-        messages: In order, ready for JSON.
+        messages: In order, as plain JSON values, also where the format is one of objects.
         left_out: Parts that have no form there and were left out.
     """
 
@@ -45,15 +46,22 @@ def lower_all(messages: Iterable[Message], target: Dialect, *, leave_out: bool =
     for message in messages:
         names.update((p.id, p.name) for p in message.parts if isinstance(p, ToolCall) and p.id)
         if _fits(message, target):
-            lowered += target.lower(message)
+            lowered += map(_plain, target.lower(message))
             continue
         kept, left_out = _named(message, names), 0
         if leave_out and not _fits(kept, target):
             kept, left_out = _without(kept, target)
         lost += left_out
         if kept.parts or not left_out:
-            lowered += target.lower(kept)
+            lowered += map(_plain, target.lower(kept))
     return Lowered(lowered, lost)
+
+
+def _plain(wire: Any) -> Any:
+    """Write a message as JSON values; an object of LangChain as its `messages_to_dict` does."""
+    if type(wire).__module__.startswith("langchain_core."):
+        return {"type": wire.type, "data": to_json(wire)}
+    return to_json(wire)
 
 
 def _fits(message: Message, target: Dialect) -> bool:
