@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from thusfar.errors import InspectionUnavailableError as InspectionUnavailableError
     from thusfar.errors import MissingExtraError as MissingExtraError
     from thusfar.errors import OptionsError as OptionsError
+    from thusfar.errors import PreparationError as PreparationError
     from thusfar.errors import ProviderError as ProviderError
     from thusfar.errors import RepresentationUnavailableError as RepresentationUnavailableError
     from thusfar.errors import RequestCompositionError as RequestCompositionError
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     from thusfar.models import GeneratedText as GeneratedText
     from thusfar.models import GenerateObject as GenerateObject
     from thusfar.models import GenerateText as GenerateText
+    from thusfar.models import ProviderHistorySummaryInput as ProviderHistorySummaryInput
+    from thusfar.models import ProviderHistorySummaryResult as ProviderHistorySummaryResult
     from thusfar.models import Scripted as Scripted
     from thusfar.planner.contributors import context as context
     from thusfar.planner.contributors import droppable as droppable
@@ -74,6 +77,8 @@ if TYPE_CHECKING:
     from thusfar.receipt import ReceiptWarning as ReceiptWarning
     from thusfar.receipt import Repair as Repair
     from thusfar.runtime.edge import Runtime as Runtime
+    from thusfar.runtime.hooks import Amendment as Amendment
+    from thusfar.runtime.hooks import StepContext as StepContext
     from thusfar.runtime.planned import Accepted as Accepted
     from thusfar.runtime.planned import Planned as Planned
     from thusfar.runtime.planning import plan as plan
@@ -120,6 +125,7 @@ _HOMES = {
         "Diagnostic",
         "HistoryError",
         "InspectionUnavailableError",
+        "PreparationError",
         "MissingExtraError",
         "OptionsError",
         "ProviderError",
@@ -149,6 +155,8 @@ _HOMES = {
         "GeneratedObject",
         "GeneratedText",
         "Scripted",
+        "ProviderHistorySummaryInput",
+        "ProviderHistorySummaryResult",
     ),
     "planner.contributors": (
         "context",
@@ -170,6 +178,7 @@ _HOMES = {
         "Repair",
     ),
     "runtime.edge": ("Runtime",),
+    "runtime.hooks": ("Amendment", "StepContext"),
     "runtime.planned": (
         "Accepted",
         "Planned",

@@ -106,6 +106,12 @@ class SummaryFailedError(HistoryError):
     retryable = True
 
 
+class PreparationError(HistoryError):
+    """A hook that amends a request raised or took too long; nothing was sent."""
+
+    code = "PREPARATION_FAILED"
+
+
 class InspectionUnavailableError(HistoryError):
     """No receipt of that id is kept here."""
 
@@ -245,3 +251,87 @@ class SchemaTooNewError(StorageError):
     """The database was written by a newer version and would be misread."""
 
     code = "SCHEMA_TOO_NEW"
+
+
+class ProcessError(HistoryError):
+    """A process could not do what was asked; nothing of an unfinished step is kept."""
+
+    code = "PROCESS_ERROR"
+
+
+class InvalidDefinitionError(ProcessError, ValueError):
+    """A process is not put together in a way that could run."""
+
+    code = "INVALID_DEFINITION"
+
+
+class InvalidStateError(ProcessError, ValueError):
+    """A path, or an update of state, could not be carried out; the state is unchanged."""
+
+    code = "INVALID_STATE"
+
+
+class InvalidTemplateError(ProcessError, ValueError):
+    """A prompt template could not be read or rendered."""
+
+    code = "INVALID_TEMPLATE"
+
+
+class RetriesExhaustedError(ProcessError):
+    """No answer of the model was valid within the retries of a task."""
+
+    code = "RETRIES_EXHAUSTED"
+
+
+class StepLimitError(ProcessError):
+    """A run needed more steps than it was given."""
+
+    code = "STEP_LIMIT"
+
+
+class CallLimitError(ProcessError):
+    """A run needed more model calls than it was given."""
+
+    code = "CALL_LIMIT"
+
+
+class StepTimeoutError(ProcessError):
+    """A step, or the run, took longer than it was given; a late answer is not used."""
+
+    code = "STEP_TIMEOUT"
+
+
+class InputInvalidError(ProcessError, ValueError):
+    """The input of a process does not fit its schema; the process was not started."""
+
+    code = "INPUT_INVALID"
+
+
+class OutputInvalidError(ProcessError, ValueError):
+    """The output of a process does not fit its schema."""
+
+    code = "OUTPUT_INVALID"
+
+
+class HistoryLimitError(ProcessError):
+    """The action log was full, and its author chose to stop there."""
+
+    code = "HISTORY_LIMIT"
+
+
+class NoRouteError(ProcessError):
+    """A run could not go on: no transition was open, or the next task does not exist."""
+
+    code = "NO_ROUTE"
+
+
+class TaskFailedError(ProcessError):
+    """A function that belongs to a task raised; the cause is what it raised."""
+
+    code = "TASK_FAILED"
+
+
+class ProcessRunningError(ProcessError):
+    """The process runs already, and one object runs once at a time."""
+
+    code = "PROCESS_RUNNING"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_requests_share_their_head_with_the_one_before(store: Any):
         talk = Talk(store)
         plans = [await talk.aturn(i) for i in range(40)]
 
-        pairs = list(zip(plans, plans[1:], strict=False))
+        pairs = list(pairwise(plans))
         whole = [b for a, b in pairs if b.receipt.cached_prefix_tokens == a.receipt.input_tokens]
         assert len(whole) >= 0.85 * len(pairs)
         assert all(b.receipt.previous_request_id == a.receipt.id for a, b in pairs)

@@ -7,6 +7,8 @@ from thusfar.models.contracts import (
     GeneratedText,
     GenerateObject,
     GenerateText,
+    ProviderHistorySummaryInput,
+    ProviderHistorySummaryResult,
 )
 from thusfar.models.scripted import Scripted, ScriptedCall
 
@@ -15,6 +17,8 @@ __all__ = [
     "GenerateText",
     "GeneratedObject",
     "GeneratedText",
+    "ProviderHistorySummaryInput",
+    "ProviderHistorySummaryResult",
     "Scripted",
     "ScriptedCall",
 ]

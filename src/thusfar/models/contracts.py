@@ -13,7 +13,9 @@ from typing import Any, Protocol
 
 import msgspec
 
+from thusfar._summarize import SummarizeStrategy
 from thusfar.errors import OptionsError
+from thusfar.messages import Message
 from thusfar.summaries.values import Finish
 
 
@@ -43,6 +45,36 @@ class GeneratedObject(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int | None = None
     output_tokens: int | None = None
     request_id: str = ""
+
+
+class ProviderHistorySummaryInput(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider's own summary path is given; it must not change the messages.
+
+    Attributes:
+        messages: The exact range to summarise, canonical, oldest first.
+        model: Name of the summary model.
+        strategy: The strategy of the policy.
+        provider_native: Always true: the path is only asked where the policy allows it.
+        max_output_tokens: Most tokens of an accepted summary.
+    """
+
+    messages: tuple[Message, ...]
+    model: str
+    strategy: SummarizeStrategy
+    provider_native: bool = True
+    max_output_tokens: int | None = None
+
+
+class ProviderHistorySummaryResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a provider's own summary path made.
+
+    Attributes:
+        summary: The text; untrusted evidence like any summary.
+        request_id: The provider's id of the request; `None` when it has none.
+    """
+
+    summary: str
+    request_id: str | None = None
 
 
 class GenerateText(Protocol):
@@ -99,6 +131,8 @@ def as_text(answer: object) -> GeneratedText:
         return answer
     if isinstance(answer, str):
         return GeneratedText(text=answer)
+    if isinstance(answer, ProviderHistorySummaryResult):
+        return GeneratedText(text=answer.summary, request_id=answer.request_id or "")
     raise OptionsError(
         f"A summary model answered with a {type(answer).__name__}.",
         fix="Return text or a GeneratedText.",

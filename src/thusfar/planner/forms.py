@@ -303,7 +303,8 @@ class Forms:
         covered = self.cut - self.system
         chain = self.chain(self.cut - 1)
         begin = base.messages if base is not None else 0
-        whole = self.summary.keep_user is not None or model.identity.strategy == "regenerate"
+        anew = model.identity.native or model.identity.strategy == "regenerate"
+        whole = anew or self.summary.keep_user is not None
         self._look_back(self.system if whole else self.system + begin)
         return SummaryJob(
             key=artifact_key(model.identity.digest, chain),

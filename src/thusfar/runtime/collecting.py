@@ -156,6 +156,7 @@ def summary_model(
     *,
     measure: Measure,
     repair: str = "strict",
+    provider_native: bool = False,
 ) -> tuple[SummaryModel, Any]:
     """Settle which model makes a summary, and what it would be known by.
 
@@ -170,7 +171,15 @@ def summary_model(
     able = callable_model is not None and (
         callable(callable_model) or callable(getattr(callable_model, "generate_text", None))
     )
-    identity = identity_of(options, model=str(name or "unnamed"), repair=repair)
+    native = provider_native and callable(getattr(callable_model, "compact_history", None))
+    able = able or native
+    identity = identity_of(
+        options,
+        model=str(name or "unnamed"),
+        repair=repair,
+        provider=str(getattr(callable_model, "provider", "")),
+        native=native,
+    )
     room = input_room(callable_model if able else model, str(name or ""), options, measure)
     facts = SummaryModel(identity=identity, measure=measure, room=room, callable=able)
     return facts, callable_model if able else None
@@ -267,7 +276,14 @@ def _history_model(
     summary, recent = options.summary, options.recent
     assert isinstance(summary, SummaryOptions)
     repair = recent.repair if isinstance(recent, RecentHistoryOptions) else "strict"
-    return summary_model(summary, request_model, summariser, measure=measure, repair=repair)
+    return summary_model(
+        summary,
+        request_model,
+        summariser,
+        measure=measure,
+        repair=repair,
+        provider_native=options.provider_native,
+    )
 
 
 def _limits(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.collecting import PlanArguments
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
+from thusfar.runtime.recalling import read_arguments, recall_answer
 from thusfar.runtime.wire import (
     call_arguments,
     messages_of_response,
@@ -64,6 +66,7 @@ class Planned:
         messages: The messages as the wire takes them.
         system: The system value, contexts included.
         tools: Tool definitions.
+        step: Number of the request within its execution, from 0.
     """
 
     __slots__ = (
@@ -74,6 +77,7 @@ class Planned:
         "kwargs",
         "messages",
         "receipt",
+        "step",
         "system",
         "tools",
     )
@@ -86,6 +90,7 @@ class Planned:
         self._edge = edge
         self._arguments = arguments
         self._transport_retries = 0
+        self.step: int = arguments.within.step + 1 if arguments.within is not None else 0
         self.receipt: RequestReceipt = sealed.receipt
         request = placed(sealed, planned_in, wire)
         self.kwargs = call_arguments(
@@ -129,6 +134,24 @@ class Planned:
                 option="times",
             )
         self._transport_retries += times
+
+    async def recall(self, arguments: str | Mapping[str, Any]) -> str:
+        """Answer a call of the `recall` tool: exact older messages, or the text behind a handle.
+
+        Args:
+            arguments: The arguments of the tool call.
+
+        Raises:
+            TranscriptError: `INVALID_TRANSCRIPT`, when they are not what the tool takes.
+        """
+        steps = recall_answer(self._edge.facts, read_arguments(arguments))
+        answer: str = await self._edge.arun(steps)
+        return answer
+
+    def recall_sync(self, arguments: str | Mapping[str, Any]) -> str:
+        """Answer a call of the `recall` tool, for code without an event loop; see `recall`."""
+        answer: str = self._edge.run(recall_answer(self._edge.facts, read_arguments(arguments)))
+        return answer
 
     async def accept(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
         """Take in the answer: usage, the turn of a thread, and preparation for the next request.

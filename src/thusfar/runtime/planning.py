@@ -28,6 +28,15 @@ from thusfar.runtime.collecting import (
     PlanArguments,
 )
 from thusfar.runtime.edge import Edge, Runtime
+from thusfar.runtime.hooks import (
+    HOOK_SECONDS,
+    PrepareStep,
+    StepReason,
+    amended,
+    aprepare,
+    context_of,
+    prepare,
+)
 from thusfar.runtime.keeping import keep_receipt_steps
 from thusfar.runtime.planned import Planned, preparation_job
 from thusfar.runtime.working import RunStore
@@ -81,6 +90,8 @@ def plan_sync(
     conversation: str | None = None,
     previous: Any = None,
     within: Any = None,
+    prepare_step: PrepareStep | None = None,
+    reason: StepReason = "initial",
     runtime: Runtime | None = None,
 ) -> Planned:
     """Plan a request, for code without an event loop; see `plan`.
@@ -110,6 +121,9 @@ def plan_sync(
         previous=previous,
         within=within,
     )
+    if prepare_step is not None:
+        seen = context_of(said, reason)
+        said = amended(said, prepare(prepare_step, seen, seconds=HOOK_SECONDS))
     edge_runtime = runtime_of(said, runtime)
     for attempt in range(1, PLANS_AT_MOST + 1):
         edge = begin_sync(said, edge_runtime)
@@ -146,6 +160,8 @@ async def plan(
     conversation: str | None = None,
     previous: Any = None,
     within: Any = None,
+    prepare_step: PrepareStep | None = None,
+    reason: StepReason = "initial",
     runtime: Runtime | None = None,
 ) -> Planned:
     """Plan a request for whoever makes the provider call.
@@ -177,6 +193,9 @@ async def plan(
         previous: The planned request before, instead of a name.
         within: The planned request before in the same execution (a tool round, a retry): fidelity
             does not go up again, and both are linked.
+        prepare_step: Called once with a `StepContext`; may return an `Amendment` of this request.
+            At most 30 seconds.
+        reason: Why this request is made, for the hook.
         runtime: What plans share. `None`: one of its own.
 
     Returns:
@@ -188,6 +207,7 @@ async def plan(
             not ready; its cause is the failure that kept it from being made.
         RequestCompositionError: `INVALID_COMPOSITION`, when the request cannot be composed.
         IdentityConflictError: `IDENTITY_CONFLICT`, when the thread moved three times meanwhile.
+        PreparationError: `PREPARATION_FAILED`, when the hook raised or took too long.
         OptionsError: `INVALID_OPTIONS`, for a bad argument.
     """
     said = PlanArguments(
@@ -210,6 +230,9 @@ async def plan(
         previous=previous,
         within=within,
     )
+    if prepare_step is not None:
+        seen = context_of(said, reason)
+        said = amended(said, await aprepare(prepare_step, seen, seconds=HOOK_SECONDS))
     edge_runtime = runtime_of(said, runtime)
     for attempt in range(1, PLANS_AT_MOST + 1):
         edge = await begin(said, edge_runtime)

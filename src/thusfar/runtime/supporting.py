@@ -8,12 +8,19 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
-from thusfar.models.contracts import GeneratedText, as_text, generator_of
+from thusfar.models.contracts import (
+    GeneratedText,
+    ProviderHistorySummaryInput,
+    as_text,
+    generator_of,
+)
 from thusfar.planner.receipt import SupportReceipt
-from thusfar.summaries.values import SupportAnswer, SupportCall, SupportFailure
+from thusfar.summaries.values import NativeCall, SupportAnswer, SupportCall, SupportFailure
 from thusfar.tokens import Measure
 
 SUPPORT_TIMEOUT_SECONDS: Final = 120.0  # as long as a provider's own clients wait by default
@@ -41,6 +48,18 @@ class Supporter:
     room: int | None = None
     receipts: list[SupportReceipt] = field(default_factory=list)
 
+    def _asking(self, call: SupportCall | NativeCall) -> Callable[[], Any]:
+        """Bind the function that answers to what it is asked."""
+        if isinstance(call, NativeCall):
+            wanted = ProviderHistorySummaryInput(
+                messages=call.messages,
+                model=self.name,
+                strategy=call.strategy,
+                max_output_tokens=call.max_output_tokens,
+            )
+            return partial(self.model.compact_history, wanted)
+        return partial(generator_of(self.model), **self._arguments(call))
+
     def _arguments(self, call: SupportCall) -> dict[str, Any]:
         return {
             "model": self.name,
@@ -52,7 +71,7 @@ class Supporter:
     def _id(self) -> str:
         return f"{self.prefix}.s{len(self.receipts) + 1}"
 
-    def _answered(self, call: SupportCall, said: GeneratedText) -> SupportAnswer:
+    def _answered(self, call: SupportCall | NativeCall, said: GeneratedText) -> SupportAnswer:
         request_id = self._id()
         counted = self.measure.text(said.text)
         self._receipt(
@@ -63,7 +82,7 @@ class Supporter:
         )
         return SupportAnswer(text=said.text, finish=said.finish, request_id=request_id)
 
-    def _failed(self, call: SupportCall, error: Exception) -> SupportFailure:
+    def _failed(self, call: SupportCall | NativeCall, error: Exception) -> SupportFailure:
         request_id = self._id()
         late = isinstance(error, TimeoutError)
         outcome = "timed-out" if late else f"raised {type(error).__name__}"
@@ -73,7 +92,7 @@ class Supporter:
         )
 
     def _receipt(
-        self, request_id: str, call: SupportCall, *, output: int | None, outcome: str
+        self, request_id: str, call: SupportCall | NativeCall, *, output: int | None, outcome: str
     ) -> None:
         self.receipts.append(
             SupportReceipt(
@@ -90,35 +109,35 @@ class Supporter:
             )
         )
 
-    async def acall(self, call: SupportCall) -> SupportAnswer | SupportFailure:
+    async def acall(self, call: SupportCall | NativeCall) -> SupportAnswer | SupportFailure:
         """Call the model without blocking the event loop."""
         try:
-            generate = generator_of(self.model)
+            asking = self._asking(call)
             async with asyncio.timeout(self.timeout_seconds):
-                if inspect.iscoroutinefunction(generate):
-                    said = await generate(**self._arguments(call))
+                if inspect.iscoroutinefunction(asking.func):  # type: ignore[attr-defined]
+                    said = await asking()
                 else:
-                    said = await asyncio.to_thread(generate, **self._arguments(call))
+                    said = await asyncio.to_thread(asking)
                     if inspect.isawaitable(said):
                         said = await said
             return self._answered(call, as_text(said))
         except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
             return self._failed(call, error)
 
-    def call(self, call: SupportCall) -> SupportAnswer | SupportFailure:
+    def call(self, call: SupportCall | NativeCall) -> SupportAnswer | SupportFailure:
         """Call the model and wait for it, at most as long as the time limit."""
         try:
             return self._answered(call, as_text(self._within_time(call)))
         except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
             return self._failed(call, error)
 
-    def _within_time(self, call: SupportCall) -> Any:
+    def _within_time(self, call: SupportCall | NativeCall) -> Any:
         outcome: list[Any] = []
         raised: list[BaseException] = []
 
         def work() -> None:
             try:
-                said = generator_of(self.model)(**self._arguments(call))
+                said = self._asking(call)()
                 outcome.append(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
             except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
                 raised.append(error)

@@ -30,7 +30,7 @@ from thusfar.runtime.keeping import (
 from thusfar.runtime.supporting import Supporter
 from thusfar.storage.base import Store
 from thusfar.summaries.making import make_source_summary, make_summary
-from thusfar.summaries.values import ReadRange, SummaryJob, SupportCall
+from thusfar.summaries.values import NativeCall, ReadRange, SummaryJob, SupportCall
 
 FIRST_PAUSE: Final = 0.02  # seconds between looks at another's lease; doubled up to the longest
 LONGEST_PAUSE: Final = 1.0
@@ -139,7 +139,7 @@ class Work:
         match question:
             case RunStore(steps=steps):
                 return self.store.run(steps)
-            case SupportCall():
+            case SupportCall() | NativeCall():
                 if self.lease is not None:
                     self.lease = self.store.run(self._take()) or self.lease
                 return self.supporter.call(question)
@@ -154,7 +154,7 @@ class Work:
         match question:
             case RunStore(steps=steps):
                 return await self.store.arun(steps)
-            case SupportCall():
+            case SupportCall() | NativeCall():
                 if self.lease is not None:
                     self.lease = await self.store.arun(self._take()) or self.lease
                 return await self.supporter.acall(question)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from thusfar.errors import SummaryFailedError
-from thusfar.summaries.values import Reason, SupportAnswer, SupportCall, SupportFailure
+from thusfar.summaries.values import NativeCall, Reason, SupportAnswer, SupportCall, SupportFailure
 from thusfar.tokens import Measure
 
 SHORTER_PERCENT: Final = 90  # of what it replaces: less saving triggers the next summary at once
@@ -24,7 +24,9 @@ _SAID: Final[dict[Reason, str]] = {
 }
 
 
-def failed(reasons: list[Reason], call: SupportCall, cause: Exception | None) -> SummaryFailedError:
+def failed(
+    reasons: list[Reason], call: SupportCall | NativeCall, cause: Exception | None
+) -> SummaryFailedError:
     """Make the error for a support call whose attempts are used up.
 
     Args:

@@ -15,6 +15,7 @@ from typing import Final
 from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, Segment, SourceArtifact
 from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
+from thusfar.messages import Message
 from thusfar.summaries.accepting import accepted, failed
 from thusfar.summaries.chunks import Chunk, chunks_of, whole_range
 from thusfar.summaries.instructions import (
@@ -24,11 +25,14 @@ from thusfar.summaries.instructions import (
     system_words,
     update_prompt,
 )
+from thusfar.summaries.rendering import masked
 from thusfar.summaries.values import (
     CHUNK_TOKENS,
     MERGE_WIDTH,
     OUTPUT_ROOM,
+    NativeCall,
     Purpose,
+    ReadRange,
     Reason,
     SourceJob,
     SummaryJob,
@@ -124,6 +128,9 @@ def make_summary(job: SummaryJob) -> Steps[Artifact]:
         SummaryFailedError: `SUMMARY_FAILED`, when a text could not be had.
     """
     work = _Work(job)
+    if job.identity.native:
+        yield from _native(work, job)
+        return _artifact(work, job)
     if job.base is not None and job.options.strategy.kind != "regenerate":
         _continue(work, job.base)
     match job.options.strategy.kind:
@@ -135,6 +142,10 @@ def make_summary(job: SummaryJob) -> Steps[Artifact]:
             yield from _adapt(work, job)
         case _:
             yield from _regenerate(work, job)
+    return _artifact(work, job)
+
+
+def _artifact(work: _Work, job: SummaryJob) -> Artifact:
     return Artifact(
         key=job.key,
         identity=job.identity.digest,
@@ -305,6 +316,38 @@ def _refresh(work: _Work, job: SummaryJob, most: int) -> Steps[None]:
 
 def _first_readable(job: SummaryJob) -> int:
     return job.turns[0][0] if job.turns else job.messages
+
+
+def _native(work: _Work, job: SummaryJob) -> Steps[None]:
+    """Let the provider summarise the whole range by its own means."""
+    read: list[tuple[int, Message]] = yield ReadRange(start=0, end=job.messages)
+    mask = job.options.redact.apply if job.options.redact else None
+    messages = tuple(message if mask is None else masked(message, mask) for _, message in read)
+    counted = sum(tokens for _, tokens in job.turns)
+    options = job.options
+    reasons: list[Reason] = []
+    for attempt in range(1, options.attempts + 1):
+        call = NativeCall(
+            messages=messages,
+            input_tokens=counted,
+            end=job.messages,
+            strategy=options.strategy,
+            max_output_tokens=options.max_tokens,
+            attempt=attempt,
+        )
+        answer: SupportAnswer | SupportFailure = yield call
+        if answer.request_id:
+            work.support.append(answer.request_id)
+        judged = accepted(answer, most=options.max_tokens, replaced=counted, measure=job.measure)
+        if isinstance(judged, tuple):
+            text, tokens = judged
+            work.segments.append(Segment(start=0, end=job.messages, text=text, tokens=tokens))
+            work.source, work.spent, work.ranges = counted, counted + tokens, 1
+            return
+        reasons.append(judged)
+        work.retried += counted
+    cause = answer.error if isinstance(answer, SupportFailure) else None
+    raise failed(reasons, call, cause)
 
 
 def _regenerate(work: _Work, job: SummaryJob) -> Steps[None]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Final
+from typing import Any, Final
+
+import msgspec
 
 from thusfar.messages import (
     Audio,
@@ -88,6 +90,27 @@ def _returned(part: ToolResult, mask: Mask) -> str:
     text = " ".join(piece.removeprefix(": ") for piece in said) or "(empty)"
     name = f" from {mask(part.name)}" if part.name else ""
     return f" result{name}{' (error)' if part.is_error else ''}: {text}"
+
+
+def masked(message: Message, mask: Mask) -> Message:
+    """Apply a mask to every text of a message, for a provider that is given messages."""
+    parts = tuple(_masked(part, mask) for part in message.parts)
+    return msgspec.structs.replace(message, parts=parts, metadata={}, wire="")
+
+
+def _masked(part: Part, mask: Mask) -> Part:
+    match part:
+        case Text(text=text):
+            return Text(mask(text))
+        case Reasoning(text=text):
+            return Reasoning(mask(text))
+        case ToolCall(id=call_id, name=name, arguments=arguments):
+            return ToolCall(call_id, mask(name), mask(arguments))
+        case ToolResult(parts=inner):
+            shown: Any = tuple(_masked(each, mask) for each in inner)
+            return msgspec.structs.replace(part, parts=shown, wire="")
+        case _:
+            return Text(_said(part, mask).removeprefix(": "))
 
 
 def defused(text: str) -> str:

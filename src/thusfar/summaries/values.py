@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from thusfar._summarize import SummaryOptions
+from thusfar._summarize import SummarizeStrategy, SummaryOptions
 from thusfar.artifacts import Artifact, SummaryIdentity
 from thusfar.messages import Message
 from thusfar.tokens import Measure
@@ -47,6 +47,29 @@ class SupportCall(msgspec.Struct, frozen=True, kw_only=True):
     start: int = 0
     end: int = 0
     attempt: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeCall:
+    """Ask the provider's own summary path for the whole range; the answer as for `SupportCall`.
+
+    Attributes:
+        messages: The exact range, canonical and as repaired, masked where the author masks.
+        input_tokens: Its size. Unit: tokens.
+        end: End of the range.
+        strategy: The strategy of the policy.
+        max_output_tokens: Most tokens of an accepted text.
+        attempt: From 1.
+    """
+
+    messages: tuple[Message, ...] = field(repr=False)
+    input_tokens: int
+    end: int
+    strategy: SummarizeStrategy
+    max_output_tokens: int
+    attempt: int = 1
+    purpose: Purpose = "native"
+    start: int = 0
 
 
 class SupportAnswer(msgspec.Struct, frozen=True, kw_only=True):
