@@ -13,6 +13,7 @@ from thusfar.projection import Projection, finish
 from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges
 from thusfar.repair import defects
 from thusfar.tokens import Measure
+from thusfar.tokens.measure import Size
 
 
 def project_exact(messages: Any, setting: Setting) -> Projection:
@@ -44,8 +45,8 @@ def project_exact(messages: Any, setting: Setting) -> Projection:
         )
         view = list(transcript)
 
-        def counted(measure: Measure) -> int:
-            return sum(measure.count(dialect, view))
+        def counted(measure: Measure) -> Size:
+            return measure.size(dialect, view)
 
         return _near_limit(finish(view, receipt, setting, counted), setting)
 

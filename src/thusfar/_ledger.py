@@ -69,6 +69,10 @@ class Ledger:
             self.tokens_seen += total
         return total
 
+    def media(self, start: int, end: int) -> bool:
+        """Tell whether a message from `start` to `end` holds media."""
+        return any(start <= position < end for position in self._media)
+
     def _fill(self, low: int, high: int, counts: list[int | None]) -> list[int | None]:
         missing = [low + i for i, count in enumerate(counts) if count is None]
         made = self._measure.count_flat([self._texts[i] for i in missing])
@@ -87,17 +91,22 @@ class Cumulative:
         before: Tokens before each message behind the system run, and of all of them at the end.
     """
 
-    __slots__ = ("_first", "before")
+    __slots__ = ("_dialect", "_first", "_measure", "_messages", "before")
 
     def __init__(
         self, measure: Measure, dialect: Dialect, messages: Sequence[Any], first: int
     ) -> None:
         self._first = first
+        self._measure, self._dialect, self._messages = measure, dialect, messages
         self.before = list(accumulate(measure.count(dialect, messages[first:]), initial=0))
 
     def tokens(self, start: int, end: int) -> int:
         """Sum the messages from `start` to `end`."""
         return self.before[end - self._first] - self.before[start - self._first]
+
+    def media(self, start: int, end: int) -> bool:
+        """Tell whether a message from `start` to `end` holds media."""
+        return self._measure.size(self._dialect, self._messages[start:end]).media
 
 
 def whole_messages(messages: Sequence[Any]) -> Flat:

@@ -37,8 +37,12 @@ class Form(msgspec.Struct):
     """One representation of the history: its messages, its size, and what it stands on."""
 
     messages: list[Any]
-    tokens: int
+    count: TokenCount
     summary_tokens: int | None = None
+
+    @property
+    def tokens(self) -> int:
+        return self.count.tokens
 
 
 def project_managed(
@@ -147,8 +151,8 @@ class _Managed(msgspec.Struct):
         return self.bounds is not None and _at_most(full.tokens, self._mark)
 
     def _form(self, messages: list[Any]) -> Form:
-        fixed = self.setting.fixed_tokens(self.measure)
-        return Form(messages, fixed + sum(self.measure.count(self.dialect, messages)))
+        size = self.measure.size(self.dialect, messages)
+        return Form(messages, self.setting.whole(self.measure, size))
 
     def _lifted(self, view: View, end: int) -> list[tuple[int, list[Message]]]:
         """Lift the exchanges that the summary covers, as repaired."""
@@ -192,11 +196,7 @@ class _Managed(msgspec.Struct):
         """Write the receipt; `split` tells whether the view is that of the window chosen."""
         window = self.choice.window
         bounds = self.bounds
-        count = TokenCount(
-            tokens=form.tokens,
-            tokenizer=self.measure.tokenizer,
-            confidence=self.measure.confidence,
-        )
+        count = form.count
         if self._most is not None and form.tokens > self._most:
             raise too_large(count, self._most, "managed")
         ranges = as_ranges(list(ranges))

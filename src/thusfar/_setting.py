@@ -9,10 +9,11 @@ import msgspec
 
 from thusfar.budget import InputBudget, Limits, limits
 from thusfar.capacity import ModelCapacity
-from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
-from thusfar.dialects.base import as_sequence
+from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, is_dialect, ordered
+from thusfar.dialects.base import as_sequence, plain
 from thusfar.errors import OptionsError, TranscriptError
-from thusfar.tokens import Measure, measure_for
+from thusfar.tokens import Measure, TokenCount, measure_for
+from thusfar.tokens.measure import Size
 
 T = TypeVar("T")
 
@@ -52,26 +53,61 @@ class Setting(msgspec.Struct, frozen=True, kw_only=True):
         return limits(self.budget, self.capacity, model=self.model, measure=measure)
 
     def fixed_tokens(self, measure: Measure) -> int:
-        """Tokens of everything but the messages."""
+        """Tokens of everything but the messages.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for a system text or tools of another type.
+        """
         fixed = measure.base
-        if self.system:
+        if self.system is not None:
             fixed += measure.text(system_text(self.system))
-        if self.tools:
-            fixed += measure.tools(self.tools)
+        if self.tools is not None:
+            fixed += measure.tools(tool_list(self.tools))
         return fixed
+
+    def whole(self, measure: Measure, messages: Size) -> TokenCount:
+        """Size the complete request around messages of this size."""
+        complete = Size(messages.tokens + self.fixed_tokens(measure), messages.media)
+        return measure.whole(complete, beside=bool(self.system or self.tools))
 
 
 def system_text(system: Any) -> str:
-    """Join the text of a system value: a string, or a list of blocks with text."""
+    """Join the text of a system value: a string, a block or message with text, or a list of them.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a value of another type.
+    """
     if isinstance(system, str):
         return system
-    parts = system.get("parts", ()) if isinstance(system, dict) else system
-    if not isinstance(parts, list | tuple):
-        parts = (parts,)
-    texts = [
-        p if isinstance(p, str) else p.get("text", "") for p in parts if isinstance(p, str | dict)
-    ]
-    return "\n".join(text for text in texts if isinstance(text, str))
+    if isinstance(system, list | tuple):
+        return "\n".join(filter(None, map(system_text, system)))
+    seen = plain(system)
+    if seen is None:
+        raise OptionsError(
+            f"A system text was given as a {type(system).__name__}.",
+            fix="Pass text, or the blocks or content that the provider takes.",
+            option="system",
+        )
+    text = seen.get("text")
+    if isinstance(text, str):
+        return text
+    inner = seen.get("parts", seen.get("content"))
+    return "" if inner is None else system_text(inner)
+
+
+def tool_list(tools: Any) -> Sequence[Any]:
+    """Accept a list of tool definitions.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a value of another type.
+    """
+    if isinstance(tools, Sequence) and not isinstance(tools, str | bytes):
+        return tools
+    raise OptionsError(
+        f"Tools were given as a {type(tools).__name__}.",
+        fix="Pass the list of tool definitions.",
+        option="tools",
+    )
 
 
 def in_dialect(messages: Sequence[Any], setting: Setting, run: Callable[[Dialect], T]) -> T:
@@ -81,7 +117,8 @@ def in_dialect(messages: Sequence[Any], setting: Setting, run: Callable[[Dialect
         TranscriptError: `INVALID_TRANSCRIPT`, when they fit no dialect, or not the given one.
     """
     if setting.dialect is not None:
-        given = dialect(setting.dialect) if isinstance(setting.dialect, str) else setting.dialect
+        asked: Any = setting.dialect
+        given: Dialect = asked if is_dialect(asked) else dialect(asked)
         try:
             return run(given)
         except DialectMismatch:

@@ -44,7 +44,7 @@ class View:
                     else:
                         view.append(self._messages[position])
             else:
-                view += self._messages[start:end]
+                view.extend(self._messages[start:end])  # += would take a sequence's own addition
         return view
 
     def absent(self, ranges: Sequence[Range]) -> tuple[Range, ...]:

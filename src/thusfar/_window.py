@@ -14,6 +14,7 @@ from thusfar._ledger import Ledger, whole_messages
 from thusfar.dialects.base import Dialect, describe_all, survey
 from thusfar.facts import Facts
 from thusfar.tokens import Measure
+from thusfar.tokens.measure import Size
 from thusfar.units import group
 
 FIRST_LOOK: Final = 32  # messages described at first, at least, where there is a token cap
@@ -167,6 +168,10 @@ class Tokens(Protocol):
         """Count the messages from `start` to `end`."""
         ...
 
+    def media(self, start: int, end: int) -> bool:
+        """Tell whether a message from `start` to `end` holds media."""
+        ...
+
 
 class Meter:
     """Weighs stretches of a transcript in messages and tokens, as the view holds them."""
@@ -201,9 +206,10 @@ class Meter:
             return end - start, self._tokens.tokens(start, end) if self._tokens else 0
         return self._weigh([p for p in range(start, end) if p not in self._free])
 
-    def size(self, start: int, end: int) -> int:
-        """Count the tokens of a stretch of the view, pinned units included."""
-        return self._weigh(range(start, end))[1]
+    def size(self, start: int, end: int) -> Size:
+        """Size a stretch of the view, pinned units included."""
+        media = self._tokens is not None and self._tokens.media(start, end)
+        return Size(self._weigh(range(start, end))[1], media)
 
     def holds(self, start: int, end: int) -> bool:
         """Tell whether the view holds anything between `start` and `end`."""

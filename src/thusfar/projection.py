@@ -24,6 +24,7 @@ from thusfar.dialects import Dialect
 from thusfar.errors import Diagnostic, RequestTooLargeError
 from thusfar.receipt import HistoryReceipt, ReceiptWarning, UnitCounts, as_ranges, without
 from thusfar.tokens import Measure, TokenCount
+from thusfar.tokens.measure import Size
 
 
 class Projection(msgspec.Struct, frozen=True, kw_only=True, eq=False):
@@ -50,6 +51,9 @@ class Projection(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         if not isinstance(other, Projection):
             return NotImplemented
         return (self.messages, self.receipt) == (other.messages, other.receipt)
+
+    def __ne__(self, other: object) -> bool:  # the base class compares identities
+        return not self == other
 
     __hash__ = None  # type: ignore[assignment]  # it holds a list
 
@@ -78,13 +82,14 @@ def project_recent(messages: Any, options: RecentHistoryOptions, setting: Settin
         receipt = recent_receipt(choice, view, options, dialect)
         made = view.messages(choice.ranges)
 
-        def counted(measure: Measure) -> int:
+        def counted(measure: Measure) -> Size:
             if options.tokens is None:
-                return sum(measure.count(dialect, made))
+                return measure.size(dialect, made)
             system = choice.window.system
             behind = without(choice.ranges, ((0, system),))
-            known = sum(choice.meter.size(low, high) for low, high in behind)
-            return known + sum(measure.count(dialect, transcript[:system]))
+            sizes = [choice.meter.size(low, high) for low, high in behind]
+            sizes.append(measure.size(dialect, transcript[:system]))
+            return Size(sum(s.tokens for s in sizes), any(s.media for s in sizes))
 
         return finish(made, receipt, setting, counted, measure)
 
@@ -117,10 +122,11 @@ def _project_plain(
         warnings=window_warnings(selection, options, omitted=omitted, pending=0),
     )
 
-    def counted(measure: Measure) -> int:
+    def counted(measure: Measure) -> Size:
         if options.tokens is None:
-            return sum(measure.count(dialect, made))
-        return plain.caps.used_tokens + sum(measure.count(dialect, transcript[:system]))
+            return measure.size(dialect, made)
+        tokens, media = measure.size(dialect, transcript[:system])
+        return Size(plain.caps.used_tokens + tokens, media)
 
     return finish(made, receipt, setting, counted, measure)
 
@@ -129,7 +135,7 @@ def finish(
     view: list[Any],
     receipt: HistoryReceipt,
     setting: Setting,
-    counted: Callable[[Measure], int],
+    counted: Callable[[Measure], Size],
     measure: Measure | None = None,
 ) -> Projection:
     """Count the view where something asks for it, and hold it to the limit.
@@ -138,7 +144,7 @@ def finish(
         view: The messages of the view.
         receipt: What is known of it so far.
         setting: What it is made for.
-        counted: Counts the messages of the view.
+        counted: Sizes the messages of the view.
         measure: The setting's measure, where it was made before.
 
     Raises:
@@ -147,8 +153,7 @@ def finish(
 
     def size() -> TokenCount:
         used = measure or setting.measure()
-        total = counted(used) + setting.fixed_tokens(used)
-        return TokenCount(tokens=total, tokenizer=used.tokenizer, confidence=used.confidence)
+        return setting.whole(used, counted(used))
 
     if not setting.limited:
         if receipt.options.get("tokens") is not None:

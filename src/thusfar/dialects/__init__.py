@@ -39,6 +39,7 @@ _HOMES: Final = {
 DIALECTS: Final[tuple[str, ...]] = tuple(_HOMES)
 """Names of the dialects that come with the library, in the order in which they are tried."""
 
+_VERBS: Final = ("describe", "content", "lift", "lower")
 _loaded: dict[str, Dialect] = {}
 _registered: dict[str, Dialect] = {}
 
@@ -52,7 +53,9 @@ def dialect(name: str) -> Dialect:
     if not isinstance(name, str) or (name not in _HOMES and name not in _registered):
         known = ", ".join((*DIALECTS, *_registered))
         raise OptionsError(
-            "A dialect was asked for that does not exist.", fix=f"Use one of: {known}."
+            "A dialect was asked for that does not exist.",
+            fix=f"Use one of: {known}.",
+            option="dialect",
         )
     if name in _HOMES and name not in _loaded:
         module, instance = _HOMES[name]
@@ -69,19 +72,27 @@ def register(new: Dialect) -> None:
         OptionsError: `INVALID_OPTIONS`, when the name belongs to a dialect of the library or
             when the value does not look like a dialect.
     """
-    name = getattr(new, "name", None)
-    verbs = ("describe", "content", "lift", "lower")
-    if not isinstance(name, str) or not all(callable(getattr(new, verb, None)) for verb in verbs):
+    if not is_dialect(new):
         raise OptionsError(
             "A value was registered that is not a dialect.",
-            fix=f"Give it a name and the methods {', '.join(verbs)}.",
+            fix=f"Give it a name and the methods {', '.join(_VERBS)}.",
         )
+    name = new.name
     if name in _HOMES:
         raise OptionsError(
             f"The name {name!r} belongs to a dialect of the library.",
             fix="Register yours under another name.",
         )
     _registered[name] = new
+
+
+def is_dialect(value: Any) -> bool:
+    """Tell whether a value has the name and the methods of a dialect; its class has not."""
+    return (
+        not isinstance(value, type)
+        and isinstance(getattr(value, "name", None), str)
+        and all(callable(getattr(value, verb, None)) for verb in _VERBS)
+    )
 
 
 def ordered() -> Iterator[Dialect]:

@@ -147,15 +147,23 @@ def plain(message: Any) -> Mapping[str, Any] | None:
 
 
 def as_sequence(messages: Any) -> Sequence[Any]:
-    """Keep a list or tuple as it is; read any other iterable once into a list.
+    """Keep a sequence that can be sliced as it is; read any other iterable once into a list.
 
     Raises:
         TypeError: for text, bytes, a mapping or something that is not iterable.
     """
     if isinstance(messages, list | tuple):
         return messages
-    if isinstance(messages, str | bytes | Mapping):
+    if isinstance(messages, str | bytes | bytearray | Mapping):
         raise TypeError("messages must be a sequence of messages")
-    if isinstance(messages, Sequence):
+    if isinstance(messages, Sequence) and _slices(messages):
         return messages
     return list(messages)
+
+
+def _slices(messages: Sequence[Any]) -> bool:
+    """Tell whether a sequence takes slices; a deque and many written by hand do not."""
+    try:
+        return len(messages[:0]) == 0
+    except (TypeError, ValueError, LookupError, AttributeError):
+        return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from thusfar.capacity import UNKNOWN, ModelCapacity, capacity_of
 from thusfar.codec import json_text, to_json
@@ -30,6 +30,18 @@ from thusfar.tokens.estimator import ESTIMATE_NAME
 from thusfar.tokens.factors import BPE, RATIOS
 from thusfar.tokens.framing import FRAMING, NO_MODEL, NONE, OTHER_VENDOR, Framing
 from thusfar.tokens.media import MEDIA_TOKENS
+
+
+class Size(NamedTuple):
+    """How large messages are.
+
+    Attributes:
+        tokens: Of all of them, framing and media included. Unit: tokens.
+        media: Whether some of it is the estimate of an image, a sound or a document.
+    """
+
+    tokens: int
+    media: bool = False
 
 
 class Measure:
@@ -105,6 +117,13 @@ class Measure:
         texts, sizes, media = flatten(dialect, messages)
         return self._counts(texts, sizes, media)
 
+    def size(self, dialect: Dialect, messages: Sequence[Any]) -> Size:
+        """Count messages together, and tell whether media is among them; as `count` does."""
+        if self._messages is not None:
+            return Size(sum(self.count(dialect, messages)))
+        texts, sizes, media = flatten(dialect, messages)
+        return Size(sum(self._counts(texts, sizes, media)), bool(media))
+
     def contents(self, contents: Sequence[Content]) -> list[int]:
         """Count messages of which only the content is at hand, as `count` does."""
         return self._counts(
@@ -178,13 +197,25 @@ class Measure:
         schema: Any = None,
     ) -> TokenCount:
         """Count a complete request; with media in it, the confidence is `estimated` at best."""
-        tokens = self.base + sum(self.count(dialect, messages)) + self.tools(tools, schema)
+        tokens, media = self.size(dialect, messages)
+        return self.whole(
+            Size(self.base + tokens + self.tools(tools, schema), media),
+            beside=bool(tools) or schema is not None,
+        )
+
+    def whole(self, size: Size, *, beside: bool) -> TokenCount:
+        """Say how far the size of a request can be trusted.
+
+        Args:
+            size: Messages and all beside them.
+            beside: Whether tools, a schema or a system text outside the list are in it.
+        """
         confidence = self.confidence
-        if tools or schema is not None:
+        if beside:
             confidence = weakest(confidence, self._texts.confidence)
-        if self._messages is None and any(dialect.content(message).media for message in messages):
+        if size.media:
             confidence = weakest(confidence, "estimated")
-        return TokenCount(tokens=tokens, tokenizer=self.tokenizer, confidence=confidence)
+        return TokenCount(tokens=size.tokens, tokenizer=self.tokenizer, confidence=confidence)
 
     def __repr__(self) -> str:
         return f"Measure({self.tokenizer!r}, {self.confidence!r})"
