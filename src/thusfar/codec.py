@@ -29,7 +29,6 @@ _encoder = msgspec.json.Encoder()
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
-_quoted = json.encoder.encode_basestring
 _decoder = msgspec.json.Decoder(Message)
 
 
@@ -263,18 +262,27 @@ def message_digest(message: Message) -> str:
     Returns:
         `tf1:` and 64 hexadecimal digits of SHA-256 over canonical JSON.
     """
+    return DIGEST_TAG + _sha256(digested(message))
+
+
+def digested(message: Message) -> bytes:
+    """Write what the digest of a message covers, as canonical JSON."""
     parts = message.parts
     if len(parts) == 1 and type(parts[0]) is Text and not parts[0].wire:
-        # Most messages by far: written out, which is eight times as fast.
-        name = "null" if message.name is None else _quoted(message.name)
-        text = (
-            f'{{"name":{name},"parts":[{{"text":{_quoted(parts[0].text)},"type":"text"}}],'
-            f'"role":"{message.role}"}}'
-        )
-    else:
-        body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
-        text = _canonical.encode(body)
-    return DIGEST_TAG + _sha256(_utf8(text))
+        # Most messages by far: written out, which is twenty times as fast.
+        try:
+            name, text = _encoder.encode(message.name), _encoder.encode(parts[0].text)
+        except UnicodeEncodeError:  # half of a surrogate pair
+            pass
+        else:
+            role = message.role.encode()
+            return b'{"name":%b,"parts":[{"text":%b,"type":"text"}],"role":"%b"}' % (
+                name,
+                text,
+                role,
+            )
+    body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
+    return _utf8(_canonical.encode(body))
 
 
 def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:

@@ -19,6 +19,7 @@ from thusfar.codec import (
     canonical_json,
     chain_digest,
     decode_message,
+    digested,
     encode_message,
     json_text,
     message_digest,
@@ -177,6 +178,22 @@ def test_digests_agree_exactly_when_role_name_and_parts_do(one, other):
     same = (one.role, one.name, one.parts) == (other.role, other.name, other.parts)
 
     assert (message_digest(one) == message_digest(other)) == same
+
+
+@given(MESSAGES)
+def test_a_digest_covers_the_canonical_json_of_role_name_and_parts(message):
+    value = to_json({"role": message.role, "name": message.name, "parts": message.parts})
+
+    assert digested(message) == canonical_json(value)
+
+
+def test_every_character_is_digested_as_canonical_json_has_it():
+    text = "".join(map(chr, range(0x110000)))
+    whole = text[:0xD800] + text[0xE000:]
+
+    for message in (Message("user", whole, name=whole), Message("user", text)):
+        value = to_json({"role": "user", "name": message.name, "parts": message.parts})
+        assert digested(message) == canonical_json(value)
 
 
 def test_the_digest_of_a_message_is_fixed():
