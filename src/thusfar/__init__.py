@@ -90,6 +90,11 @@ if TYPE_CHECKING:
     from thusfar.runtime.previewing import inspect_request_sync as inspect_request_sync
     from thusfar.runtime.previewing import preview as preview
     from thusfar.runtime.previewing import preview_sync as preview_sync
+    from thusfar.storage import Store as Store
+    from thusfar.storage import open_store as open_store
+    from thusfar.thread import Thread as Thread
+    from thusfar.thread import threads as threads
+    from thusfar.thread import threads_sync as threads_sync
     from thusfar.tokens import Counter as Counter
     from thusfar.tokens import TokenCount as TokenCount
     from thusfar.tokens import per_message as per_message
@@ -193,6 +198,8 @@ _HOMES = {
         "preview",
         "preview_sync",
     ),
+    "storage": ("Store", "open_store"),
+    "thread": ("Thread", "threads", "threads_sync"),
     "tokens": (
         "Counter",
         "TokenCount",

@@ -26,6 +26,9 @@ PUBLIC = (
     "thusfar",
     "thusfar.dialects",
     "thusfar.sources",
+    "thusfar.storage",
+    "thusfar.testing",
+    "thusfar.thread",
     "thusfar.tokens",
 )
 
