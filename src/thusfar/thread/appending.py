@@ -15,7 +15,6 @@ import os
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from thusfar.codec import chain_digest
 from thusfar.drive import Steps
 from thusfar.errors import (
     IdentityConflictError,
@@ -55,8 +54,7 @@ from thusfar.thread.tracking import (
     Mark,
     Place,
     advance,
-    chain_text,
-    digest_bytes,
+    extended,
     place_of_head,
 )
 from thusfar.thread.values import ThreadCommit
@@ -207,7 +205,7 @@ def rows_of(
     """Make the rows of a group whose first node has the number `node`."""
     nodes: list[NodeRow] = []
     chains: list[ChainRow] = []
-    chain, live, size = chain_text(place.chain), place.messages, len(group)
+    chain, live, size = place.chain, place.messages, len(group)
     for i, (one, mark) in enumerate(zip(group, marks, strict=True)):
         state = states[i] if states else 0
         nodes.append(
@@ -229,9 +227,9 @@ def rows_of(
             )
         )
         if not state:
-            chain = chain_digest(chain, f"tf1:{one.digest.hex()}", salt=salt)
+            chain = extended(chain, one.digest, salt)
             live += 1
-        chains.append(ChainRow(node + i, one.digest, digest_bytes(chain), live))
+        chains.append(ChainRow(node + i, one.digest, chain, live))
     return tuple(nodes), tuple(chains)
 
 

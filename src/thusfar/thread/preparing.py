@@ -14,7 +14,6 @@ import msgspec
 from thusfar.codec import (
     canonical_json,
     encode_message,
-    message_digest,
     message_from_json,
     to_json,
 )
@@ -22,7 +21,7 @@ from thusfar.errors import InvalidGroupError, InvalidMessageError, TranscriptErr
 from thusfar.messages import Message, Text
 from thusfar.storage.base import check_id
 from thusfar.thread.paths import Context
-from thusfar.thread.tracking import digest_bytes
+from thusfar.thread.tracking import digest_of
 
 Messages = Message | str | Mapping[str, Any] | Sequence[Any]
 
@@ -85,7 +84,7 @@ def prepare_one(ctx: Context, message: Message) -> Prepared:
         message = msgspec.structs.replace(message, metadata=plain_metadata(message.metadata))
     try:
         body = encode_message(message).decode()
-        digest = digest_bytes(message_digest(message))
+        digest = digest_of(message)
     except TranscriptError as error:
         raise InvalidMessageError(
             f"A message could not be stored: {error.args[0]}",

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 # ruff: noqa: A002 - `id` and `open` are the words of the contract
 from collections.abc import Sequence
+from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from thusfar.codec import ROOT_CHAIN
+from thusfar.codec import ROOT_CHAIN, digested
 from thusfar.errors import InvalidGroupError
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Facts, Link, facts_of
 from thusfar.messages import Message, Text
@@ -106,6 +107,16 @@ def chain_text(chain: bytes) -> str:
 def digest_bytes(digest: str) -> bytes:
     """Read a tagged digest as the 32 bytes that are stored."""
     return ROOT_DIGEST if digest == ROOT_CHAIN else bytes.fromhex(digest[_TAG:])
+
+
+def digest_of(message: Message) -> bytes:
+    """Digest a message as it is stored: `codec.message_digest` without its tag."""
+    return sha256(digested(message)).digest()
+
+
+def extended(chain: bytes, digest: bytes, salt: str) -> bytes:
+    """Extend a stored chain by one message, as `codec.chain_digest` does it in text."""
+    return sha256(f"{salt}\n{chain_text(chain)}\ntf1:{digest.hex()}".encode()).digest()
 
 
 def pending_calls(text: str) -> tuple[Pending, ...]:
