@@ -74,11 +74,13 @@ class Ladder:
         """List the rungs that may be taken now.
 
         Args:
-            floor: The best that the epoch still allows.
+            floor: The best that the epoch still allows; where nothing of the ladder is that low,
+                its lowest rung.
             soft: Whether this is only about the watermark.
             make: Whether rungs that can be made count.
         """
         states = ("ready", "unprepared") if make else ("ready",)
+        floor = min(floor, max(rung.place for rung in self.rungs))
         return [
             rung
             for rung in self.rungs
