@@ -3,7 +3,10 @@
 from thusfar import InputBudget, history, plan_sync, summarize
 
 TALK = [
-    {"role": "user" if turn % 2 == 0 else "assistant", "content": f"Message {turn}. " + "word " * 60}
+    {
+        "role": "user" if turn % 2 == 0 else "assistant",
+        "content": f"Message {turn}. " + "word " * 60,
+    }
     for turn in range(20)
 ]
 FULL = {"messages": TALK, "model": "gpt-4o", "counter": "estimate"}

@@ -15,6 +15,8 @@ from thusfar.errors import Diagnostic, HistoryError
 _ON_THE_COMMAND_LINE: Final = {
     "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
     "or raise --max.",
+    "REPRESENTATION_UNAVAILABLE": "Pass --strategy digest, which needs no model, --summary-text "
+    "with a summary of your own, or --on-miss recent-only; or raise --max.",
     "INVALID_COMPOSITION": "Pass --repair drop or --repair close; thusfar lint shows every defect.",
     "MISSING_EXTRA": "Run thusfar doctor, which shows the extras and how to install them.",
 }
@@ -31,6 +33,8 @@ def report(error: HistoryError, *, as_json: bool) -> None:
     if error.code in _ON_THE_COMMAND_LINE:
         lines.append(f"  on the command line: {_ON_THE_COMMAND_LINE[error.code]}")
     lines += [f"  {_diagnostic(each)}" for each in error.diagnostics if each.message != error.fix]
+    if isinstance(cause := error.__cause__, HistoryError):
+        lines.append(f"  cause: {shown(str(cause.args[0]))} [{cause.code}]")
     _print(lines)
 
 
@@ -54,14 +58,17 @@ def _print(lines: Sequence[str]) -> None:
 
 
 def error_json(error: HistoryError) -> Mapping[str, Any]:
-    """Convert an error to plain JSON values."""
-    return {
+    """Convert an error to plain JSON values, with what caused it where that is an error of ours."""
+    made = {
         "code": error.code,
         "message": str(error.args[0]),
         "fix": error.fix,
         "diagnostics": [msgspec.to_builtins(each) for each in error.diagnostics],
         "facts": dict(error.facts),
     }
+    if isinstance(cause := error.__cause__, HistoryError):
+        made["cause"] = {"code": cause.code, "message": str(cause.args[0])}
+    return made
 
 
 def _diagnostic(found: Diagnostic) -> str:

@@ -102,5 +102,17 @@ def read_bytes(file: str) -> bytes:
         ) from None
 
 
+def read_text(file: str) -> str:
+    """Read a whole file of text in UTF-8, or stdin.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, as `read_bytes`, and for bytes that are no UTF-8.
+    """
+    try:
+        return read_bytes(file).decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise _unreadable(file, "is no text in UTF-8", "Pass a file of text in UTF-8.") from None
+
+
 def _unreadable(file: str, what: str, fix: str) -> TranscriptError:
     return TranscriptError(f"The file {shown(file)} {what}.", fix=fix)

@@ -28,6 +28,8 @@ class Command:
 
 COMMANDS: Final = (
     Command("project", "thusfar.cli.project:project", "Show what a model would be sent, and why."),
+    Command("plan", "thusfar.cli.plan:plan", "Plan one request: what it weighs, and why."),
+    Command("receipts", "thusfar.cli.receipts:receipts", "Show a request that a store has kept."),
     Command("lint", "thusfar.cli.lint:lint", "Find what makes a transcript illegal to send."),
     Command("dialects", "thusfar.cli.dialects:dialects", "List the wire formats and their rules."),
     Command("doctor", "thusfar.cli.doctor:doctor", "Show versions, tokenizers and extras."),

@@ -10,7 +10,7 @@ from thusfar._setting import Setting
 from thusfar.cli.output import console, counted, preview, print_indented, print_table, shown
 from thusfar.dialects import dialect as dialect_named
 from thusfar.projection import Projection
-from thusfar.receipt import HistoryReceipt, Range
+from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning, Repair
 from thusfar.sources import Loaded
 
 if TYPE_CHECKING:
@@ -181,16 +181,26 @@ def _first_shown(receipt: HistoryReceipt) -> int | None:
 
 def print_notes(receipt: HistoryReceipt, out: Console) -> None:
     """Print what was repaired, and every warning with its facts."""
-    if receipt.repairs:
+    print_repairs(receipt.repairs, out)
+    print_warnings(receipt.warnings, out)
+
+
+def print_repairs(repairs: Sequence[Repair], out: Console) -> None:
+    """Print what was repaired, where, and why."""
+    if repairs:
         out.print("\nRepairs")
-    for repair in receipt.repairs[:_MOST_NOTES]:
+    for repair in repairs[:_MOST_NOTES]:
         ids = f" ({', '.join(shown(each) for each in repair.call_ids)})" if repair.call_ids else ""
-        out.print(f"  {repair.kind} {repair.position}: {repair.reason}{ids}")
-    if len(receipt.repairs) > _MOST_NOTES:
-        out.print(f"  … {len(receipt.repairs) - _MOST_NOTES} more, see --json")
-    if receipt.warnings:
+        print_indented(f"{repair.kind} {repair.position}: {repair.reason}{ids}", out, hanging=2)
+    if len(repairs) > _MOST_NOTES:
+        out.print(f"  … {len(repairs) - _MOST_NOTES} more, see --json")
+
+
+def print_warnings(warnings: Sequence[ReceiptWarning], out: Console) -> None:
+    """Print every warning with its facts."""
+    if warnings:
         out.print("\nWarnings")
-    for warning in receipt.warnings:
+    for warning in warnings:
         facts = ", ".join(f"{name} {_number(value)}" for name, value in warning.facts.items())
         out.print(f"  {warning.code}{f': {facts}' if facts else ''}")
         print_indented(warning.message, out, by=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -18,19 +18,18 @@ from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.errors import OptionsError
 
 PolicyName = Literal["exact", "recent", "digest"]
+CAPS: Final = ("messages", "tokens")
 PINNED_BY_METADATA: Final = "metadata"
 
 
 @Parameter(name="*")
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewOptions:
-    """Which view of a transcript is asked for.
+class BoundOptions:
+    """What bounds a view, whichever policy makes it.
 
     Attributes:
-        policy: exact: everything, or a refusal. recent (the default): the newest messages that
-            fit. digest: the same, with one line for each older exchange, made without a model.
-        messages: Most messages to keep of the conversation. recent without --messages and
-            --tokens keeps 20; digest without them keeps 40 % of the limit.
+        messages: Most messages to keep of the conversation. Without --messages and --tokens,
+            recent keeps 20 messages, and what stands beside a digest is 40 % of the limit.
         tokens: Most tokens to keep of the conversation. Both caps may be given, and both hold.
         cut: turn: whole turns. exchange: a call with its results is the smallest piece. auto (the
             default): turns, and exchanges where a turn is too large.
@@ -46,7 +45,6 @@ class ViewOptions:
         max: Most input tokens of the whole request; what does not fit is refused.
     """
 
-    policy: PolicyName = "recent"
     messages: int | None = None
     tokens: int | None = None
     cut: Cut | None = None
@@ -56,6 +54,37 @@ class ViewOptions:
     counter: str | None = None
     model: str | None = None
     max: int | None = None
+
+    def suffix(self, messages: Sequence[Any]) -> dict[str, Any]:
+        """List what was said of the exact suffix, as options of `history.recent`.
+
+        Args:
+            messages: The transcript, whose positions `--pinned` names.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for a `--pinned` that is no positions of it.
+        """
+        given: dict[str, Any] = {
+            name: value
+            for name in ("messages", "tokens", "cut", "advance", "repair")
+            if (value := getattr(self, name)) is not None
+        }
+        if self.pinned is not None:
+            given["pinned"] = pinned_by(self.pinned, messages)
+        return given
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ViewOptions(BoundOptions):
+    """Which view of a transcript is asked for.
+
+    Attributes:
+        policy: exact: everything, or a refusal. recent (the default): the newest messages that
+            fit. digest: the same, with one line for each older exchange, made without a model.
+    """
+
+    policy: PolicyName = "recent"
 
     def budget(self) -> InputBudget | None:
         """The budget that `--max` asks for; `None` without it.
@@ -76,26 +105,29 @@ class ViewOptions:
             OptionsError: `INVALID_OPTIONS`, for a value outside its range, and for options that
                 `--policy exact` has no use for.
         """
-        given: dict[str, Any] = {
-            name: value
-            for name in ("messages", "tokens", "cut", "advance", "repair")
-            if (value := getattr(self, name)) is not None
-        }
-        if self.pinned is not None:
-            given["pinned"] = pinned_by(self.pinned, messages)
+        given = self.suffix(messages)
         if self.policy == "recent":
             return history.recent(**given)
         if self.policy == "digest":
-            if given and given.keys().isdisjoint(("messages", "tokens")):
+            if given and given.keys().isdisjoint(CAPS):
                 given["tokens"] = default_tokens(setting)
             recent = history.recent(**given) if given else None
             return history(recent=recent, summary=summarize.digest())
-        if given:
-            raise OptionsError(
-                f"--policy exact sends everything and got {', '.join(f'--{n}' for n in given)}.",
-                fix="Leave these out, or pass --policy recent or --policy digest.",
-            )
+        refuse_bounds(given)
         return history.exact()
+
+
+def refuse_bounds(given: Mapping[str, Any]) -> None:
+    """Refuse what `--policy exact` has no use for.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when anything was given.
+    """
+    if given:
+        raise OptionsError(
+            f"--policy exact sends everything and got {', '.join(f'--{n}' for n in given)}.",
+            fix="Leave these out, or pass --policy recent or --policy digest.",
+        )
 
 
 def default_tokens(setting: Setting) -> int:

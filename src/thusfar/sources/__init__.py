@@ -19,7 +19,7 @@ from thusfar.sources.bodies import load_request, load_response
 from thusfar.sources.cassette import is_cassette, load_cassette, load_interactions
 from thusfar.sources.claude_code import is_claude_code, load_claude_code
 from thusfar.sources.gemini_cli import is_gemini_cli, load_gemini_cli
-from thusfar.sources.lists import load_list, load_wrapped
+from thusfar.sources.lists import load_list, load_planned, load_wrapped
 from thusfar.sources.loaded import Entry, Loaded, unreadable
 from thusfar.sources.parsing import Document, parse
 from thusfar.sources.pi import is_pi, load_pi
@@ -130,7 +130,7 @@ def _load_object(document: Document, value: Mapping[str, Any], name: str | None)
         return load_cassette(value)
     if isinstance(value.get("messages"), list) and "receipt" in value:
         return load_wrapped(value, name)
-    if found := load_response(value) or load_request(value, name):
+    if found := load_planned(value, name) or load_response(value) or load_request(value, name):
         return found
     if "error" in value:
         raise unreadable(

@@ -1,12 +1,14 @@
-"""Lists: messages that stand in a list, one a line, or in an object of our own."""
+"""Lists: messages that stand in a list, one a line, or in an object of our own command line."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from thusfar.dialects import detect
 from thusfar.errors import TranscriptError
+from thusfar.sources.bodies import load_request
 from thusfar.sources.loaded import Loaded, require_fit, unreadable
 
 
@@ -44,6 +46,19 @@ def load_wrapped(value: Mapping[str, Any], name: str | None = None) -> Loaded:
     """Read the object that our own command line prints: messages beside a receipt."""
     own = value.get("dialect")
     return load_list(value["messages"], name or (own if isinstance(own, str) else None))
+
+
+def load_planned(value: Mapping[str, Any], name: str | None = None) -> Loaded | None:
+    """Read the object that `thusfar plan --json` prints: a request beside a receipt.
+
+    Returns:
+        The messages, with what the request says besides; `None` when it is no such object.
+    """
+    request = value.get("request")
+    if "receipt" not in value or not isinstance(request, Mapping):
+        return None
+    loaded = load_request(request, name)
+    return None if loaded is None else replace(loaded, kind="messages")
 
 
 def _refuse_transcripts(messages: Sequence[Any]) -> None:
