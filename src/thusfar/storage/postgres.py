@@ -18,6 +18,7 @@ from thusfar.errors import (
     UnsupportedCapabilityError,
 )
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, now
+from thusfar.storage.heads import Heads
 from thusfar.storage.migrations import (
     MIGRATIONS,
     POSTGRES_TYPES,
@@ -28,7 +29,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.postgres_sql import Duplicate, Heads, PostgresSql, numbered
+from thusfar.storage.postgres_sql import Duplicate, PostgresSql, numbered
 from thusfar.storage.statements import Many, Together
 
 try:

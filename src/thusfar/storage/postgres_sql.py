@@ -10,13 +10,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import astuple
 
 from thusfar.drive import Steps
 from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
-from thusfar.storage.rows import GUESSED, HeadRow
+from thusfar.storage.heads import Heads
+from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.statements import (
     ADD_CHAIN,
@@ -24,7 +24,7 @@ from thusfar.storage.statements import (
     ADD_NODE,
     CHAIN,
     HEAD,
-    MOVE_HEAD,
+    MOVE_KNOWN_HEAD,
     NODE,
     READ_HEAD,
     Many,
@@ -32,8 +32,6 @@ from thusfar.storage.statements import (
 )
 
 MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
-REMEMBERED: Final = 4_096  # heads; about 2 MB
-SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip
 
 _NODE_CASTS: Final = [
     *("text", "bigint", "bytea", "text"),  # namespace, node, key, body
@@ -56,44 +54,10 @@ _LOCK_HEAD: Final = (
     f"SELECT {HEAD} FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?"
     " FOR UPDATE"
 )
-_UNCHANGED: Final = " AND revision = ? AND salt = ? AND flags = ?"
 
 
 class Duplicate(Exception):  # noqa: N818 - a signal within the store, never seen outside
     """A unique value was stored already; the transaction is void."""
-
-
-class Heads:
-    """The heads that this process wrote last, of all namespaces."""
-
-    def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str], HeadRow] = {}
-        self._shy: dict[tuple[str, str, str], int] = {}
-
-    def recall(self, namespace: str, ask: q.Lock) -> HeadRow | None:
-        """Return the head as it was written, if it was."""
-        return self._rows.get((namespace, ask.thread_id, ask.owner))
-
-    def remember(self, namespace: str, head: HeadRow) -> None:
-        """Keep a head that was just written, unless others have been moving it."""
-        key = (namespace, head.thread_id, head.owner)
-        if shy := self._shy.get(key, 0):
-            self._shy[key] = shy - 1
-            return
-        if len(self._rows) >= REMEMBERED:
-            self._rows.clear()
-            self._shy.clear()
-        self._rows[key] = msgspec.structs.replace(head, tip=GUESSED)
-
-    def forget(self, namespace: str, thread_id: str, owner: str) -> None:
-        """Drop a head that is no longer what it was."""
-        self._rows.pop((namespace, thread_id, owner), None)
-
-    def mistrust(self, namespace: str, head: HeadRow) -> None:
-        """Drop a head that another process moved, and do not guess it for a while."""
-        key = (namespace, head.thread_id, head.owner)
-        if self._rows.pop(key, None) is not None:
-            self._shy[key] = SHY_FOR
 
 
 class PostgresSql(Sql):
@@ -160,7 +124,7 @@ class PostgresSql(Sql):
                 flat = [value for row in (*nodes, *chains) for value in row]
                 statement = append_sql(len(nodes)), (*moved, *where, *flat)
                 return (yield from self._in_one(statement))
-            rows = yield f"{MOVE_HEAD}{_UNCHANGED} RETURNING 1", (*moved, *where)
+            rows = yield f"{MOVE_KNOWN_HEAD} RETURNING 1", (*moved, *where)
             if not rows:
                 return False
         yield Many(ADD_NODE, nodes)
@@ -179,9 +143,7 @@ class PostgresSql(Sql):
 
     def write_all(self, ask: q.Write) -> Steps[None]:
         """Answer `Write`."""
-        for change in ask.changes:
-            if isinstance(change, q.PutHead):
-                self.heads.forget(self.namespace, change.row.thread_id, change.row.owner)
+        self.heads.forget_moved(self.namespace, ask.changes)
         try:
             yield from self.write(ask)
         except Duplicate as error:
@@ -234,7 +196,7 @@ def append_sql(count: int) -> str:
     nodes = " UNION ALL ".join([_typed(_NODE_CASTS)] * count)
     chains = " UNION ALL ".join([_typed(_CHAIN_CASTS)] * count)
     return (
-        f"WITH moved AS ({MOVE_HEAD}{_UNCHANGED} RETURNING 1),"
+        f"WITH moved AS ({MOVE_KNOWN_HEAD} RETURNING 1),"
         f" nodes AS (INSERT INTO thusfar_node (namespace, {NODE}) {nodes}),"
         f" chains AS (INSERT INTO thusfar_chain (namespace, {CHAIN}) {chains})"
         " SELECT 1 FROM moved"

@@ -27,18 +27,13 @@ from thusfar.storage.rows import (
     ThreadRow,
 )
 from thusfar.storage.statements import (
-    ADD_CHAIN,
-    ADD_HEAD,
-    ADD_NODE,
     ARTIFACT,
     CHAIN,
     HEAD,
-    MOVE_HEAD,
     NODE,
     READ_HEAD,
     READ_THREAD,
     THREAD,
-    Many,
     marks,
 )
 
@@ -235,21 +230,6 @@ class Sql:
         rows = yield sql, (self.namespace, ask.thread_id, ask.parent, ask.depth)
         branch: int = rows[0][0]
         return branch
-
-    def append_group(self, ask: q.AppendGroup) -> Steps[None]:
-        """Store a group and move the head; an id that is stored already fails the statement."""
-        ns = self.namespace
-        if len(ask.nodes) == 1:
-            yield ADD_NODE, (ns, *astuple(ask.nodes[0]))
-            yield ADD_CHAIN, (ns, *astuple(ask.chains[0]))
-        else:
-            yield Many(ADD_NODE, [(ns, *astuple(row)) for row in ask.nodes])
-            yield Many(ADD_CHAIN, [(ns, *astuple(row)) for row in ask.chains])
-        thread_id, owner, *moved, _ = astuple(ask.head)
-        if ask.before is None:
-            yield ADD_HEAD, (ns, thread_id, owner, *moved)
-        else:
-            yield MOVE_HEAD, (*moved, ns, thread_id, owner)
 
     def write(self, ask: q.Write) -> Steps[None]:
         """Apply changes, in order."""

@@ -14,6 +14,7 @@ import time
 from typing import Any, Final, TypeVar
 
 import apsw
+from msgspec.structs import astuple
 
 from thusfar.drive import Steps, drive
 from thusfar.errors import (
@@ -25,6 +26,7 @@ from thusfar.errors import (
 )
 from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, now
+from thusfar.storage.heads import Heads
 from thusfar.storage.migrations import (
     MIGRATIONS,
     NEWEST,
@@ -39,7 +41,14 @@ from thusfar.storage.migrations import (
 from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
-from thusfar.storage.statements import READ_HEAD, Many
+from thusfar.storage.statements import (
+    ADD_CHAIN,
+    ADD_HEAD,
+    ADD_NODE,
+    MOVE_KNOWN_HEAD,
+    READ_HEAD,
+    Many,
+)
 
 Result = TypeVar("Result")
 
@@ -140,7 +149,7 @@ class _Pool:
     ) -> None:
         self.path, self.synchronous, self.wait, self.vfs = path, synchronous, wait, vfs
         self.read_only = read_only
-        self.writer = threading.Lock()
+        self.writer, self.heads = threading.Lock(), Heads()
         self._guard = threading.Lock()
         self._idle: list[_Session] = []
         self._executor: Any = None
@@ -274,8 +283,7 @@ class _Session:
         if kind is q.AppendGroup:
             return self._append(question)
         if kind is q.Write:
-            drive(self.sql.write(question), self.execute)
-            return self._commit()
+            return self._write(question)
         if kind is q.Checkpoint:
             return self._checkpoint()
         if not self.busy:
@@ -287,6 +295,14 @@ class _Session:
         return drive(self.sql.answer(question), self.execute)
 
     def _lock(self, ask: q.Lock) -> HeadRow | None:
+        namespace = self.sql.namespace
+        if ask.guess and (known := self.pool.heads.recall(namespace, ask)) is not None:
+            return known
+        self._begin_write()
+        rows = self.execute((READ_HEAD, (namespace, ask.thread_id, ask.owner)))
+        return HeadRow(*rows[0]) if rows else None
+
+    def _begin_write(self) -> None:
         if self.pool.read_only:
             raise StorageReadOnlyError(
                 "A write was asked of a store opened read-only.", fix="Open it without read_only."
@@ -300,23 +316,48 @@ class _Session:
             )
         self._writing = self.busy = True
         self.execute(_BEGIN_WRITE)
-        rows = self.execute((READ_HEAD, (self.sql.namespace, ask.thread_id, ask.owner)))
-        return HeadRow(*rows[0]) if rows else None
 
     def _append(self, ask: q.AppendGroup) -> bool:
+        if not self._writing:
+            self._begin_write()
+        namespace, heads = self.sql.namespace, self.pool.heads
         try:
-            for statement in self.sql.append_group(ask):
-                if type(statement) is Many:
-                    self._cursor.executemany(statement.sql, statement.rows)
-                else:
-                    self._cursor.execute(*statement)
+            stored = self._store_group(namespace, ask)
+            if stored:
+                self._cursor.execute("COMMIT")
         except apsw.ConstraintError:
-            self.undo()
-            return False
+            stored = False
         except apsw.Error as error:
             raise translated(error) from error
-        self._commit()
+        if stored:
+            heads.remember(namespace, ask.head)
+            self._release()
+        else:
+            heads.mistrust(namespace, ask.head)
+            self.undo()
+        return stored
+
+    def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
+        """Store a group and its head; an id that is stored already fails a statement."""
+        execute, before = self._cursor.execute, ask.before
+        thread_id, owner, *moved, _ = astuple(ask.head)
+        if before is None:
+            execute(ADD_HEAD, (namespace, thread_id, owner, *moved))
+        else:
+            where = (namespace, thread_id, owner, before.revision, before.salt, before.flags)
+            execute(MOVE_KNOWN_HEAD, (*moved, *where))
+            if not self.connection.changes():
+                return False
+        for node in ask.nodes:
+            execute(ADD_NODE, (namespace, *astuple(node)))
+        for chain in ask.chains:
+            execute(ADD_CHAIN, (namespace, *astuple(chain)))
         return True
+
+    def _write(self, ask: q.Write) -> None:
+        self.pool.heads.forget_moved(self.sql.namespace, ask.changes)
+        drive(self.sql.write(ask), self.execute)
+        self._commit()
 
     def _commit(self) -> None:
         self.execute(_COMMIT)

@@ -49,6 +49,7 @@ MOVE_HEAD: Final = (
     " exchange = ?, run = ?, flags = ?, pending = ?, chain = ?, messages = ?, salt = ?,"
     " updated_at = ? WHERE namespace = ? AND thread_id = ? AND owner = ?"
 )
+MOVE_KNOWN_HEAD: Final = f"{MOVE_HEAD} AND revision = ? AND salt = ? AND flags = ?"
 ADD_HEAD: Final = f"INSERT INTO thusfar_head (namespace, {HEAD}) VALUES ({marks(16)})"
 PUT_HEAD: Final = (
     f"{ADD_HEAD} ON CONFLICT (namespace, thread_id, owner) DO UPDATE SET "

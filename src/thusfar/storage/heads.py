@@ -1,0 +1,53 @@
+"""Heads that a process wrote last, so that its next append need not ask where it stands.
+
+A remembered head may be stale: the write that builds on it changes nothing unless the stored head
+is still the same, and then the append asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.storage import questions as q
+from thusfar.storage.rows import GUESSED, HeadRow
+
+REMEMBERED: Final = 4_096  # heads; about 2 MB
+SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip, or a lock
+
+
+class Heads:
+    """The heads that this process wrote last, of all namespaces."""
+
+    def __init__(self) -> None:
+        self._rows: dict[tuple[str, str, str], HeadRow] = {}
+        self._shy: dict[tuple[str, str, str], int] = {}
+
+    def recall(self, namespace: str, ask: q.Lock) -> HeadRow | None:
+        """Return the head as it was written, if it was."""
+        return self._rows.get((namespace, ask.thread_id, ask.owner))
+
+    def remember(self, namespace: str, head: HeadRow) -> None:
+        """Keep a head that was just written, unless others have been moving it."""
+        key = (namespace, head.thread_id, head.owner)
+        if self._shy and (shy := self._shy.get(key, 0)):
+            self._shy[key] = shy - 1
+            return
+        if len(self._rows) >= REMEMBERED:
+            self._rows.clear()
+            self._shy.clear()
+        self._rows[key] = msgspec.structs.replace(head, tip=GUESSED)
+
+    def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
+        """Drop the heads that changes put elsewhere."""
+        for change in changes:
+            if type(change) is q.PutHead:
+                self._rows.pop((namespace, change.row.thread_id, change.row.owner), None)
+
+    def mistrust(self, namespace: str, head: HeadRow) -> None:
+        """Drop a head that somebody else moved, and do not guess it for a while."""
+        key = (namespace, head.thread_id, head.owner)
+        if self._rows.pop(key, None) is not None:
+            self._shy[key] = SHY_FOR
