@@ -77,7 +77,11 @@ def test_help_lists_the_commands_in_their_order(capsys):
     assert asked(capsys)[1] == out, "no word at all shows the help"
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+# A group states these for each of its own commands; see the tests of the group.
+SINGLE = [command for command in COMMANDS if command.name != "thread"]
+
+
+@pytest.mark.parametrize("command", SINGLE, ids=lambda command: command.name)
 def test_the_help_of_a_command_states_json_and_its_exit_statuses(command, capsys):
     status, out, err = asked(capsys, command.name, "--help")
 

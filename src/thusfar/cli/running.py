@@ -37,6 +37,7 @@ def run(words: Sequence[str]) -> int:
     prepare_streams()
     as_json = "--json" in words
     app = build_app(COMMANDS, used=words[0] if words else None)
+    _import_listed(app, words)
     try:
         status = app(
             [STDIN if word == STDIN_WORD else word for word in words],
@@ -51,6 +52,14 @@ def run(words: Sequence[str]) -> int:
         report(error, as_json=as_json)
         return WRONG_USAGE if isinstance(error, OptionsError) else REFUSED
     return status if isinstance(status, int) else DONE
+
+
+def _import_listed(app: App, words: Sequence[str]) -> None:
+    """Import the commands of a group when its help is asked for: it shows their sentences."""
+    if words and words[0] in {command.name for command in COMMANDS}:
+        group = app[words[0]]
+        if all(word in group.help_flags for word in words[1:]):
+            group.resolved_commands()
 
 
 def build_app(commands: Sequence[Command], *, used: str | None) -> App:
