@@ -28,3 +28,29 @@ def test_a_warning_of_the_view_is_said_once():
 
     assert [warning.code for warning in planned.receipt.warnings] == ["HISTORY_CAUSAL_BOUNDARY"]
     assert str(planned.receipt).count("HISTORY_CAUSAL_BOUNDARY") == 1
+
+
+def test_what_is_sent_shortened_is_named_and_counted_as_not_the_callers_own():
+    talk = []
+    for name in ("c1", "c2", "c3"):
+        call = {"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        talk += [
+            {"role": "user", "content": f"Look at {name}."},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": name, "content": "a line of output\n" * 99},
+            {"role": "assistant", "content": "Seen."},
+        ]
+
+    planned = plan_sync(
+        talk,
+        model="gpt-4o",
+        counter="estimate",
+        policy=history(recent=4, shorten=50),
+        budget=InputBudget(max=1_500),
+    )
+
+    said = planned.receipt.history
+    assert said.shortened == ((2, 3), (6, 7))
+    assert said.view.kept == ((0, 12),)
+    assert said.view.added == 2
+    assert [each is talk[place] for place, each in enumerate(planned.messages)].count(False) == 2

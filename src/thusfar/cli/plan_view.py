@@ -157,6 +157,7 @@ def _print_history(receipt: RequestReceipt, view: HistoryReceipt, out: Console) 
     out.print(f"History: {view.policy}, {counted(view.messages, 'message')} ({view.dialect})")
     for what, ranges in (
         ("kept", view.kept),
+        ("shortened", receipt.history.shortened),
         ("summarised", view.summarised),
         ("left out", view.omitted),
         ("opener", view.opener),

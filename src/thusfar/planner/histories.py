@@ -206,7 +206,7 @@ def managed_receipt(form: Form, forms: Forms, facts: RequestFacts) -> HistoryRec
         pinned=choice.pinned if shown else (),
         units=unit_counts(choice) if form.split else None,
         also_summarised=sum(b - a for a, b in form.covered) - sum(b - a for a, b in only),
-        added=view.added(ranges) + len(form.spoken),
+        added=view.added(ranges) + len(form.spoken) + sum(map(len, form.shorter.values())),
         repairs=view.notes(whole),
         warnings=(*_window_warnings(form, forms), *form.notes),
         tokens=TokenCount(

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from thusfar.receipt import HistoryReceipt, ReceiptWarning
+from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning
 
 REQUEST_SCHEMA: Final = 1
 
@@ -31,6 +31,8 @@ class HistoryEvidence(msgspec.Struct, frozen=True, kw_only=True):
         revision: Revision of the thread it was planned from.
         view: Positions and counts, as of a projection.
         artifact: Key of the summary used.
+        shortened: Positions of the view that are sent cut to a head and a tail, or to a
+            reference; they are among its kept ones.
         covered: Messages the summary covers.
         stale: Messages between the end of the summary and the coming cut.
         generation: How often the summary's most rewritten segment was summarised again.
@@ -43,6 +45,7 @@ class HistoryEvidence(msgspec.Struct, frozen=True, kw_only=True):
     revision: str | None = None
     view: HistoryReceipt | None = None
     artifact: str | None = None
+    shortened: tuple[Range, ...] = ()
     covered: int = 0
     stale: int = 0
     generation: int | None = None

@@ -25,7 +25,7 @@ from thusfar.planner.receipt import (
     Status,
 )
 from thusfar.planner.selection import Floor, Ladder, Rung, Selection
-from thusfar.receipt import ReceiptWarning
+from thusfar.receipt import ReceiptWarning, as_ranges
 from thusfar.summaries.making import DRIFT_BOUND
 
 
@@ -199,6 +199,7 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
         revision=source.revision,
         view=managed_receipt(held, forms, facts) if isinstance(held, Form) else None,
         artifact=artifact.key if artifact else None,
+        shortened=as_ranges([(p, p + 1) for p in held.shorter]) if isinstance(held, Form) else (),
         covered=artifact.messages if artifact else 0,
         stale=forms.stale_by(artifact) if artifact else 0,
         generation=artifact.generation if artifact else None,
