@@ -121,8 +121,19 @@ def test_a_bar_is_as_long_as_its_share_of_the_largest(monkeypatch):
     assert bar(250, 500) == "█" * (BAR // 2)
     assert bar(1, 500) == "█"
     assert bar(0, 500) == ""
+    assert bar(500, 500, most=0) == ""
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
     assert bar(500, 500) == "#" * BAR
+
+
+def test_bars_give_way_to_names_in_a_narrow_terminal(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "40")
+    print_request(receipt(), Inspection(breakdown=(("house-rules", 600), ("history", 100))))
+
+    assert capsys.readouterr().out.splitlines()[1:3] == [
+        "house-rules     600   86 %  █████",
+        "history         100   14 %  █",
+    ]
 
 
 def test_a_request_without_a_history_and_without_a_limit_is_shown(capsys):

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-BAR: Final = 28  # columns of the longest bar: a row with it fits 80
+BAR: Final = 28  # columns of the longest bar
+_BESIDE_BAR: Final = 24  # columns of the numbers and gaps beside a name and its bar
 _MOST_ROWS: Final = 16
 _MOST_RANGES: Final = 5
 _NAMES: Final = {
@@ -50,7 +51,7 @@ def print_request(receipt: RequestReceipt, inspection: Inspection, *, system: in
             apart from the rest of the history.
     """
     out, view = console(), receipt.history.view
-    print_table(_parts_table(parts(receipt, inspection, system=system)), out)
+    print_table(_parts_table(parts(receipt, inspection, system=system), out.width), out)
     out.print()
     for line in (_input_line(receipt), _limits_line(inspection), _window_line(inspection)):
         if line:
@@ -92,7 +93,7 @@ def parts(receipt: RequestReceipt, inspection: Inspection, *, system: int = 0) -
     return sorted(found, key=lambda part: (-part.tokens, part.name))
 
 
-def _parts_table(rows: Sequence[Part]) -> Table:
+def _parts_table(rows: Sequence[Part], width: int) -> Table:
     from rich.table import Table
 
     made = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
@@ -102,23 +103,31 @@ def _parts_table(rows: Sequence[Part]) -> Table:
     made.add_column("", no_wrap=True)
     total = sum(row.tokens for row in rows) or 1
     largest = max((row.tokens for row in rows), default=1)
+    longest = width - max((len(row.name) for row in rows), default=0) - _BESIDE_BAR
+    most = max(0, min(BAR, longest))
     for row in rows[:_MOST_ROWS]:
         share = f"{100 * row.tokens / total:.0f} %"
-        made.add_row(row.name, f"{row.tokens:,}", share, bar(row.tokens, largest))
+        made.add_row(row.name, f"{row.tokens:,}", share, bar(row.tokens, largest, most=most))
     if left := rows[_MOST_ROWS:]:
         rest = sum(row.tokens for row in left)
         made.add_row(f"{len(left)} more", f"{rest:,}", f"{100 * rest / total:.0f} %", "")
     return made
 
 
-def bar(tokens: int, largest: int) -> str:
-    """Draw a bar as long as its share of the largest; anything at all has one column."""
+def bar(tokens: int, largest: int, *, most: int = BAR) -> str:
+    """Draw a bar as long as its share of the largest; anything at all has one column.
+
+    Args:
+        tokens: Size of the part.
+        largest: Size of the largest part.
+        most: Columns of the longest bar. 0: there are no bars.
+    """
     mark = "█"
     try:
         mark.encode(sys.stdout.encoding or "ascii")
     except UnicodeEncodeError:
         mark = "#"
-    return mark * max(1, round(BAR * tokens / largest)) if tokens else ""
+    return mark * max(1, round(most * tokens / largest)) if tokens and most else ""
 
 
 def _input_line(receipt: RequestReceipt) -> str:
