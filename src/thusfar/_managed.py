@@ -24,6 +24,7 @@ from thusfar._view import View, unit_counts, window_warnings
 from thusfar.budget import Limits, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.dialects import Dialect
+from thusfar.dialects.base import lower_beside
 from thusfar.errors import RepresentationUnavailableError
 from thusfar.messages import Message, Text
 from thusfar.projection import Projection, too_large
@@ -129,7 +130,8 @@ class _Managed(msgspec.Struct):
             lines = digest_lines(exchanges, line_max_chars=chars)
             strategy = f"{summary.strategy.kind}-{summary.strategy.version}"
             text = fenced(lines, first=system, last=start - 1, strategy=strategy)
-            made = self.dialect.lower(Message("assistant", (Text(text),)))
+            summary_message = Message("assistant", (Text(text),))
+            made = lower_beside(self.dialect, summary_message, self.transcript[start - 1])
             spoken = self._form([*head, *made, *tail])
             if _at_most(spoken.tokens, self._most) or chars == LEAST_LINE_CHARS:
                 break

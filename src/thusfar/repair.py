@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from thusfar._options import RepairMode
-from thusfar.dialects.base import Dialect
+from thusfar.dialects.base import Dialect, answer_note, lower_beside
 from thusfar.messages import Message, Part, Text, ToolCall, ToolResult
 from thusfar.receipt import Repair, RepairKind
 from thusfar.units import Grouping, Place
@@ -77,7 +77,8 @@ def plan_repairs(
     gone: dict[int, str] = dict.fromkeys(unanswered, "unanswered-call") if mode == "drop" else {}
     answers = grouping.answers()
     behind = _behind(grouping, unanswered, answers) if mode == "close" else {}
-    taken_out = _not_closable(grouping, behind)
+    results = _unknown_results(behind, messages, dialect, first)
+    taken_out = _not_closable(grouping, behind, results)
     removed: dict[int, dict[int, str]] = {position: {} for position in taken_out}
     for position, index in grouping.orphans:
         removed.setdefault(position, {})[index] = "orphan-result"
@@ -88,15 +89,16 @@ def plan_repairs(
         ids = _ids(grouping, position, unanswered[position])
         repairs.replaced[position + first] = ()
         repairs.note("dropped", position + first, reason, ids)
-    for position, results in removed.items():
+    for position, orphans in removed.items():
         if position not in gone:
             calls = taken_out.get(position, set())
-            _leave_out(repairs, grouping, messages, dialect, position, results, calls, first)
+            _leave_out(repairs, grouping, messages, dialect, position, orphans, calls, first)
     for position, indexes in unanswered.items():
         calls = taken_out.get(position, set())
         closed = {i: behind[position, i] for i in indexes if i not in calls} if behind else {}
         if closed:
-            _close(repairs, grouping, messages, dialect, position, closed, first)
+            _close(repairs, grouping, messages, dialect, position, closed, results, first)
+    _leave_out_leading(repairs, grouping, first)
     return repairs
 
 
@@ -112,11 +114,31 @@ def _ids(grouping: Grouping, position: int, calls: Sequence[int]) -> tuple[str, 
     return tuple(link.id for i in calls if (link := links[i]).id is not None)
 
 
-def _not_closable(grouping: Grouping, behind: dict[Place, int]) -> dict[int, set[int]]:
+def _unknown_results(
+    behind: dict[Place, int], messages: Sequence[Any], dialect: Dialect, first: int
+) -> dict[Place, ToolResult]:
+    """Make a marked result for each of these calls that plain text can answer."""
+    found: dict[Place, ToolResult] = {}
+    calls: dict[int, list[ToolCall]] = {}
+    for position, index in behind:
+        if position not in calls:
+            parts = dialect.lift(messages[position + first]).parts
+            calls[position] = [part for part in parts if isinstance(part, ToolCall)]
+        call = calls[position][index]
+        note = answer_note(dialect, call)
+        if note is not None:
+            unknown = (Text(UNKNOWN_OUTCOME),)
+            found[position, index] = ToolResult(call.id, call.name, unknown, True, note)
+    return found
+
+
+def _not_closable(
+    grouping: Grouping, behind: dict[Place, int], results: dict[Place, ToolResult]
+) -> dict[int, set[int]]:
     """Find the unanswered calls that no result can be given to: their message goes without them.
 
     Their own message uses the id again; or the result would end the answer of which another
-    call still waits.
+    call still waits; or no text can answer a call of that type.
     """
     waits = min((position for position, _ in grouping.pending), default=len(grouping.facts))
     found: dict[int, set[int]] = {}
@@ -127,7 +149,8 @@ def _not_closable(grouping: Grouping, behind: dict[Place, int]) -> dict[int, set
                 newest[position, link.id] = index
     for (position, index), place in behind.items():
         call_id = grouping.facts[position].calls[index].id
-        if place >= waits or (call_id is not None and newest[position, call_id] != index):
+        again = call_id is not None and newest[position, call_id] != index
+        if place >= waits or again or (position, index) not in results:
             found.setdefault(position, set()).add(index)
     return found
 
@@ -177,20 +200,39 @@ def _close(
     dialect: Dialect,
     position: int,
     closed: dict[int, int],
+    results: dict[Place, ToolResult],
     first: int,
 ) -> None:
     """Add a marked result for each of these calls of one message, behind the places given."""
-    lifted = dialect.lift(messages[position + first])
-    calls = [part for part in lifted.parts if isinstance(part, ToolCall)]
-    at: dict[int, list[ToolCall]] = {}
+    at: dict[int, list[ToolResult]] = {}
     for index, place in closed.items():
-        at.setdefault(place + first, []).append(calls[index])
-    for anchor, answered in at.items():
-        made = dialect.lower(_unknown_results(answered))
+        at.setdefault(place + first, []).append(results[position, index])
+    for anchor, given in at.items():
+        made = lower_beside(dialect, Message("tool", tuple(given)), messages[anchor])
         repairs.replaced[anchor] = (*repairs.replaced.get(anchor, (messages[anchor],)), *made)
         repairs.made[anchor] = repairs.made.get(anchor, 0) + len(made)
     ids = _ids(grouping, position, sorted(closed))
     repairs.note("closed", position + first, "unanswered-call", ids)
+
+
+def _leave_out_leading(repairs: Repairs, grouping: Grouping, first: int) -> None:
+    """Leave out reasoning of which every entry that it stands before was left out."""
+    facts = grouping.facts
+    gone = [position - first for position, span in repairs.replaced.items() if span == ()]
+    survivor = oldest = len(
+        facts
+    )  # the oldest that is left behind a run of positions, and its head
+    for position in sorted(gone, reverse=True):
+        if position + 1 != oldest:
+            survivor = position + 1
+        oldest = position
+        stranded = survivor == len(facts) or facts[survivor].role != "assistant"
+        if facts[position].role != "assistant" or not stranded:
+            continue
+        while oldest and facts[oldest - 1].leads:
+            oldest -= 1
+            repairs.replaced[oldest + first] = ()
+            repairs.note("dropped", oldest + first, "paired-with-dropped", ())
 
 
 def _behind(
@@ -220,13 +262,3 @@ def _behind(
             place = bisect_left(given, limit)
             found[position, index] = given[place - 1] if place else position
     return found
-
-
-def _unknown_results(calls: Sequence[ToolCall]) -> Message:
-    return Message(
-        "tool",
-        tuple(
-            ToolResult(call.id, call.name, (Text(UNKNOWN_OUTCOME),), is_error=True)
-            for call in calls
-        ),
-    )

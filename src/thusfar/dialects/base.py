@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from thusfar.facts import Content, Facts
-from thusfar.messages import Message
+from thusfar.messages import Message, ToolCall
 
 
 class DialectMismatch(Exception):  # noqa: N818 - a signal between dialects, not an error of ours
@@ -127,6 +127,33 @@ def flatten(dialect: Dialect, messages: Sequence[Any]) -> Flat:
         [len(item.texts) for item in contents],
         {index: item for index, item in enumerate(contents) if item.media},
     )
+
+
+def answer_note(dialect: Dialect, call: ToolCall) -> str | None:
+    """Write the `wire` of a result of plain text that answers a call.
+
+    A dialect may have `answer_note(call)`, where not every type of call takes the same type of
+    result.
+
+    Returns:
+        Text for `ToolResult.wire`, mostly empty; `None` where no text can answer the call.
+    """
+    noted: Callable[[ToolCall], str | None] | None = getattr(dialect, "answer_note", None)
+    return noted(call) if noted else ""
+
+
+def lower_beside(dialect: Dialect, message: Message, neighbour: Any) -> tuple[Any, ...]:
+    """Lower a new message in the form that a neighbour in the list has.
+
+    A dialect that reads both objects and their JSON may have `lower_beside(message, neighbour)`,
+    so that no object comes into a list of JSON.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on this wire.
+    """
+    beside: Callable[[Message, Any], tuple[Any, ...]] | None
+    beside = getattr(dialect, "lower_beside", None)
+    return beside(message, neighbour) if beside else dialect.lower(message)
 
 
 def plain(message: Any) -> Mapping[str, Any] | None:

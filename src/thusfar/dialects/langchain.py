@@ -15,7 +15,7 @@ from typing import Any, Final
 from thusfar.codec import json_text, parse_json, to_json
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.langchain_blocks import NAME, lift_block, lower_block, style_of
-from thusfar.dialects.langchain_forms import Envelope, closed, opened
+from thusfar.dialects.langchain_forms import Envelope, class_name, closed, opened
 from thusfar.dialects.leftovers import form_of, leftovers, pack, restore, unpack, with_form
 from thusfar.dialects.rules import Rule
 from thusfar.dialects.shapes import unsupported
@@ -99,6 +99,21 @@ class LangChain:
         if left:
             return (_close(message, left),)
         return tuple(_close(piece, {}) for piece in _pieces(message))
+
+    def lower_beside(self, message: Message, neighbour: Any) -> tuple[Any, ...]:
+        """Convert a new message to the form of its neighbour; see `base.lower_beside`."""
+        form = opened(neighbour).form
+        return tuple(
+            _close(piece, with_form({}, _alike(form, piece))) for piece in _pieces(message)
+        )
+
+
+def _alike(form: Mapping[str, Any], message: Message) -> dict[str, Any]:
+    """Take the form of one message for another, perhaps of another class."""
+    kept = {name: form[name] for name in ("form", "id") if name in form}
+    if "id" in kept:
+        kept["id"] = [*kept["id"][:-1], class_name(_default_kind(message))]
+    return kept
 
 
 def _lift(envelope: Envelope) -> Message:

@@ -62,6 +62,11 @@ _SPEAKERS: Final = {
 }
 
 
+def class_name(kind: str) -> str:
+    """Name the class of a type of message."""
+    return _CLASSES[kind]
+
+
 def opened(message: Any) -> Envelope:
     """View a message in any of the three forms.
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.openai_notes import mapping
 from thusfar.dialects.openai_responses_calls import (
+    answer_note,
     call_kind,
     output_kind,
     read_call,
@@ -34,7 +35,7 @@ from thusfar.dialects.openai_responses_items import (
 from thusfar.dialects.openai_responses_parts import NAME, part_kind
 from thusfar.dialects.openai_responses_rules import RULES
 from thusfar.facts import ASSISTANT, REASONING, SYSTEM, USER, Content, Facts, Link, content_of
-from thusfar.messages import Message
+from thusfar.messages import Message, ToolCall
 
 __all__ = ["NATIVE_KINDS", "OPENAI_RESPONSES", "RULES", "OpenAIResponses"]
 
@@ -110,6 +111,10 @@ class OpenAIResponses:
             TranscriptError: `INVALID_TRANSCRIPT`, when a wire note is not JSON.
         """
         return lower_message(message)
+
+    def answer_note(self, call: ToolCall) -> str | None:
+        """Write the note of a plain-text result that answers a call; see `base.answer_note`."""
+        return answer_note(call)
 
 
 def _describe_message(item: Mapping[str, Any], kind: Any) -> Facts:

@@ -136,6 +136,11 @@ class PydanticAI:
         plain = restore({"kind": kind, "parts": wire_parts}, left)
         return (decode(plain) if TAG in plain else plain,)
 
+    def lower_beside(self, message: Message, neighbour: Any) -> tuple[Any, ...]:
+        """Convert a new message to an object, or to JSON beside JSON; see `base.lower_beside`."""
+        plain = _new(message)
+        return (_json(plain) if isinstance(neighbour, Mapping) else decode(plain),)
+
 
 def _outline(role: Role, parts: Sequence[Any], get: Get) -> Facts:
     """Derive the facts of an object without writing it as plain values."""
@@ -239,6 +244,15 @@ def _new(message: Message) -> dict[str, Any]:
     if said or not results:
         parts.append(_new_part("user-prompt", said))
     return made("ModelRequest", kind="request", parts=parts)
+
+
+def _json(plain: Any) -> Any:
+    """Write the plain value of a new object without its classes."""
+    if isinstance(plain, list):
+        return [_json(each) for each in plain]
+    if not isinstance(plain, Mapping):
+        return plain
+    return {key: _json(value) for key, value in plain.items() if key != TAG and value != _NO_USAGE}
 
 
 _NO_USAGE: Final = {TAG: "pydantic_ai.usage:RequestUsage"}

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from thusfar.codec import message_from_json
+from thusfar.codec import message_from_json, to_json
 from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.openai_responses_calls import answer_note
 from thusfar.dialects.rules import Rule
 from thusfar.errors import TranscriptError
 from thusfar.facts import Content, Facts, content_of, facts_of
-from thusfar.messages import Message
+from thusfar.messages import Message, ToolCall
 
 NAME: Final = "thusfar"
 
@@ -61,6 +62,14 @@ class ThusfarJSON:
     def lower(self, message: Message) -> tuple[Any, ...]:
         """Return the message itself: every part has a form here."""
         return (message,)
+
+    def lower_beside(self, message: Message, neighbour: Any) -> tuple[Any, ...]:
+        """Return the message, or its JSON form beside JSON; see `base.lower_beside`."""
+        return (to_json(message),) if isinstance(neighbour, Mapping) else (message,)
+
+    def answer_note(self, call: ToolCall) -> str | None:
+        """Write the note of a result by the wire that the call is from; see `base.answer_note`."""
+        return answer_note(call)
 
 
 def _tagged(part: Any) -> bool:
