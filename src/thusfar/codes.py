@@ -59,6 +59,20 @@ _ERRORS = {
     "SCHEMA_TOO_NEW": "The database was written by a newer version.",
     "SUMMARY_FAILED": "A summary could not be made within its attempts.",
     "REQUEST_INSPECTION_UNAVAILABLE": "No receipt of that request is kept.",
+    "PROCESS_ERROR": "A process could not do what was asked.",
+    "INVALID_DEFINITION": "A process was not put together in a way that could run.",
+    "INVALID_STATE": "A path or an update of state could not be carried out.",
+    "INVALID_TEMPLATE": "A prompt template could not be read or rendered.",
+    "RETRIES_EXHAUSTED": "No answer was valid within the retries of a task.",
+    "STEP_LIMIT": "A run needed more steps than it was given.",
+    "CALL_LIMIT": "A run needed more model calls than it was given.",
+    "STEP_TIMEOUT": "A step or a run took longer than it was given.",
+    "INPUT_INVALID": "The input of a process did not fit its schema.",
+    "OUTPUT_INVALID": "The output of a process did not fit its schema.",
+    "HISTORY_LIMIT": "The action log was full, and its author chose to stop there.",
+    "NO_ROUTE": "A run could not go on from a task.",
+    "TASK_FAILED": "A function that belongs to a task raised.",
+    "PROCESS_RUNNING": "A process was used while it runs.",
 }
 
 _DIAGNOSTICS = {

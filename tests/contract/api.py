@@ -25,6 +25,7 @@ CONTRACT = Path(__file__).with_name("api.json")
 PUBLIC = (
     "thusfar",
     "thusfar.dialects",
+    "thusfar.process",
     "thusfar.sources",
     "thusfar.storage",
     "thusfar.testing",

@@ -49,6 +49,7 @@ LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("thread", ("thread.*",)),
     ("models", ("models.*",)),
     ("runtime", ("runtime.*",)),
+    ("process", ("process.*",)),
     ("testing", ("testing.*",)),
     ("command line", ("cli.*", "demo.*", "__main__")),
     ("package", ("",)),

@@ -1,0 +1,58 @@
+"""Processes: AI workflows with a history in which nothing is omitted.
+
+Source:
+    docs/spec/process.md
+"""
+
+from __future__ import annotations
+
+from thusfar.process.definition import Process
+from thusfar.process.entries import Entry
+from thusfar.process.log import HistoryPart
+from thusfar.process.outcomes import (
+    AnswerRefused,
+    Outcome,
+    ProcessEvent,
+    ProcessFailure,
+    PromptPlanned,
+    StepCommitted,
+    StepStarted,
+)
+from thusfar.process.planning import RequestSettings, StepReceipt
+from thusfar.process.position import RunLimits
+from thusfar.process.prompts import STANDARD_PROMPT
+from thusfar.process.routing import Finding
+from thusfar.process.tasks import (
+    END,
+    CommitChanges,
+    DecisionTask,
+    ScriptTask,
+    SubProcess,
+    Task,
+    Transition,
+)
+
+__all__ = [
+    "END",
+    "STANDARD_PROMPT",
+    "AnswerRefused",
+    "CommitChanges",
+    "DecisionTask",
+    "Entry",
+    "Finding",
+    "HistoryPart",
+    "Outcome",
+    "Process",
+    "ProcessEvent",
+    "ProcessFailure",
+    "PromptPlanned",
+    "RequestSettings",
+    "RunLimits",
+    "ScriptTask",
+    "StepCommitted",
+    "StepReceipt",
+    "StepStarted",
+    "SubProcess",
+    "Task",
+    "Transition",
+]

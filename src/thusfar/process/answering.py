@@ -1,0 +1,169 @@
+"""Answering: the two ways, sync and async, in which a run's models and functions are called.
+
+Source:
+    docs/spec/process.md#runs
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from thusfar.errors import (
+    HistoryError,
+    OptionsError,
+    ProviderError,
+    StepTimeoutError,
+    TaskFailedError,
+)
+from thusfar.models.contracts import GeneratedObject, as_text, generator_of
+from thusfar.process.planning import PlannedPrompt
+from thusfar.runtime.collecting import model_name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallModel:
+    """Send a planned prompt; the answer is a `GeneratedText` or a `GeneratedObject`.
+
+    Attributes:
+        model: The model.
+        prompt: What is sent; nothing but a planned prompt can be.
+        max_output_tokens: Output limit.
+        timeout_seconds: How long it may take. `None`: any time.
+        monotonic: Tells the time, for calls that cannot be interrupted.
+    """
+
+    model: Any
+    prompt: PlannedPrompt
+    max_output_tokens: int | None
+    timeout_seconds: float | None
+    monotonic: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CallFunction:
+    """Call a function of the author; the answer is what it returns.
+
+    Attributes:
+        function: The function.
+        arguments: Its arguments.
+        task_id: The task it belongs to.
+    """
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+    task_id: str
+
+
+def answer(question: Any) -> Any:
+    """Answer a question of a run, without an event loop.
+
+    Raises:
+        ProviderError: `PROVIDER_FAILED`, when the model raised.
+        TaskFailedError: `TASK_FAILED`, when the author's function raised.
+        StepTimeoutError: `STEP_TIMEOUT`, when the model's answer came too late.
+    """
+    if isinstance(question, CallFunction):
+        with _Translated(_function_failed, question.task_id):
+            return _at_once(question.function(*question.arguments))
+    begun = question.monotonic()
+    with _Translated(_model_failed):
+        made = _at_once(_called(question))
+    taken = question.monotonic() - begun
+    if question.timeout_seconds is not None and taken > question.timeout_seconds:
+        raise timed_out()
+    return _read(question, made)
+
+
+async def aanswer(question: Any) -> Any:
+    """Answer a question of a run; see `answer`. A model call that takes too long is cancelled."""
+    import asyncio
+
+    if isinstance(question, CallFunction):
+        with _Translated(_function_failed, question.task_id):
+            return await _awaited(question.function(*question.arguments))
+    with _Translated(_model_failed):
+        made = _called(question)
+        if inspect.isawaitable(made):
+            scope = asyncio.timeout(question.timeout_seconds)
+            try:
+                async with scope:
+                    made = await made
+            except TimeoutError:
+                if not scope.expired():
+                    raise
+                raise timed_out() from None
+    return _read(question, made)
+
+
+def timed_out() -> StepTimeoutError:
+    """Make the error for a step, or a run, that took too long."""
+    return StepTimeoutError(
+        "A step took longer than it was given.",
+        fix="Raise step_timeout_seconds or run_timeout_seconds, or make the task smaller.",
+    )
+
+
+async def _awaited(made: Any) -> Any:
+    return await made if inspect.isawaitable(made) else made
+
+
+def _at_once(made: Any) -> Any:
+    if not inspect.isawaitable(made):
+        return made
+    if inspect.iscoroutine(made):
+        made.close()
+    raise OptionsError(
+        "run_sync() met a model or a function that has to be awaited.",
+        fix="Await run() instead, or pass one that answers at once.",
+    )
+
+
+def _called(question: CallModel) -> Any:
+    prompt = question.prompt
+    asked: dict[str, Any] = {
+        "model": model_name(question.model),
+        "prompt": prompt.text,
+        "system": prompt.system or None,
+        "max_output_tokens": question.max_output_tokens,
+    }
+    if prompt.schema is not None:
+        return question.model.generate_object(schema=prompt.schema, **asked)
+    return generator_of(question.model)(**asked)
+
+
+def _read(question: CallModel, made: Any) -> Any:
+    if question.prompt.schema is not None and isinstance(made, GeneratedObject):
+        return made
+    return as_text(made)
+
+
+class _Translated:
+    """Turns foreign exceptions into the library's own, with the cause."""
+
+    def __init__(self, failed: Callable[..., HistoryError], *arguments: Any) -> None:
+        self._failed = failed
+        self._arguments = arguments
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, Exception) and not isinstance(error, HistoryError):
+            raise self._failed(*self._arguments) from error
+
+
+def _function_failed(task_id: str) -> TaskFailedError:
+    return TaskFailedError(
+        f"A function of the task {task_id} raised.",
+        fix="See the cause; nothing of the step was kept.",
+        task_id=task_id,
+    )
+
+
+def _model_failed() -> ProviderError:
+    return ProviderError(
+        "A model raised while it was asked.", fix="See the cause, and run the process again."
+    )

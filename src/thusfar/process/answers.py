@@ -1,0 +1,141 @@
+"""Answers: what a model wrote, read as a transition or as outputs, or refused with reasons.
+
+Source:
+    docs/spec/process.md#answers
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.codec import parse_json, require_json
+from thusfar.errors import TranscriptError
+from thusfar.process.tasks import Task, Transition
+
+_FENCED: Final = re.compile(r"\s*```[\w-]*[ \t]*\n(.*?)\n?[ \t]*```\s*", re.DOTALL)
+_TARGET: Final = ("goTo", "go_to")
+_INTENT: Final = ("intent",)
+_STEP_AFTER: Final = ("stepAfter", "step_after")
+_KEYS: Final = frozenset((*_TARGET, *_INTENT, *_STEP_AFTER))
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """A transition that the model chose, among those that were open.
+
+    Attributes:
+        go_to: Its target.
+        intent: Why; empty when the model did not say.
+        step_after: What it plans behind it; empty when it did not say.
+    """
+
+    go_to: str
+    intent: str = ""
+    step_after: str = ""
+
+
+class Outputs(msgspec.Struct, frozen=True, kw_only=True):
+    """Outputs that fit the task's schema, as a JSON value."""
+
+    value: Any
+
+
+class Refused(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer that is not good.
+
+    Attributes:
+        errors: Why, for the model to correct; at least one.
+    """
+
+    errors: tuple[str, ...]
+
+
+Answer = Chosen | Outputs | Refused
+
+
+def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answer:
+    """Read what a model answered a task with.
+
+    Args:
+        task: The task.
+        answer: Its text, or the value of a native structured answer.
+        visible: The transitions that were open when the prompt was made.
+
+    Returns:
+        A transition, outputs, or the reasons why it is neither.
+    """
+    wants_object = bool(task.edges) or task.schema is not None
+    value = _decoded(answer) if isinstance(answer, str) else answer
+    if value is None or not isinstance(value, Mapping):
+        if value is not None and task.schema is not None and not task.edges:
+            return _outputs(task, value)
+        if wants_object:
+            return _refused("The answer was not one JSON object.")
+        return Outputs(value=answer if isinstance(answer, str) else value)
+    if _is_transition(task, value):
+        return _chosen(task, value, visible)
+    if task.chooses_only:
+        return _refused("The answer chose no transition; goTo is required.")
+    return _outputs(task, value)
+
+
+def _decoded(text: str) -> Any:
+    """Decode the text, or the one code block that is the whole of it; `None` when it is no JSON."""
+    fenced = _FENCED.fullmatch(text)
+    try:
+        return parse_json(fenced.group(1) if fenced else text, where="an answer")
+    except TranscriptError:
+        return None
+
+
+def _is_transition(task: Task, value: Mapping[str, Any]) -> bool:
+    """Tell an attempt at a transition; fields that the schema declares are outputs."""
+    keys = [key for key in value if key in _KEYS]
+    declared = task.schema.declares if task.schema is not None else (lambda *_: False)
+    if any(key in _TARGET for key in keys):
+        return bool(task.edges) or not declared(*_TARGET)
+    return bool(task.edges) and any(not declared(key) for key in keys)
+
+
+def _chosen(task: Task, value: Mapping[str, Any], visible: Sequence[Transition]) -> Answer:
+    if not task.edges:
+        return _refused("This task has no transitions; the answer must not hold goTo.")
+    if any(key not in _KEYS for key in value):
+        return _refused("The answer held goTo and other fields; either choose or answer.")
+    errors: list[str] = []
+    texts = [_text(value, names, errors) for names in (_TARGET, _INTENT, _STEP_AFTER)]
+    targets = [edge.to for edge in visible]
+    if not errors and texts[0] not in targets:
+        errors.append(f"goTo must be one of: {', '.join(targets) or '(none is open now)'}.")
+    if errors:
+        return Refused(errors=tuple(errors))
+    return Chosen(go_to=texts[0], intent=texts[1], step_after=texts[2])
+
+
+def _text(value: Mapping[str, Any], names: Sequence[str], errors: list[str]) -> str:
+    given = [value[name] for name in names if value.get(name) is not None]
+    if any(not isinstance(each, str) for each in given):
+        errors.append(f"{names[0]} must be text.")
+    elif len(set(given)) > 1:
+        errors.append(f"{names[0]} was given twice, with different values.")
+    elif given:
+        return str(given[0])
+    return ""
+
+
+def _outputs(task: Task, value: Any) -> Answer:
+    try:
+        require_json(value)
+    except TranscriptError:
+        return _refused("The answer held something that is not JSON.")
+    if task.schema is None:
+        return Outputs(value=value)
+    outputs, errors = task.schema.check(value)
+    return Refused(errors=errors) if errors else Outputs(value=outputs)
+
+
+def _refused(reason: str) -> Refused:
+    return Refused(errors=(reason,))

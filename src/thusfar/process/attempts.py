@@ -1,0 +1,199 @@
+"""Attempts: a model is asked until an answer is good, or its retries are used up.
+
+Source:
+    docs/spec/process.md#answers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from thusfar.codec import to_json
+from thusfar.drive import Steps
+from thusfar.errors import (
+    HistoryError,
+    NoRouteError,
+    OptionsError,
+    RetriesExhaustedError,
+    TaskFailedError,
+)
+from thusfar.models.contracts import GeneratedObject
+from thusfar.process.answering import CallFunction, CallModel, timed_out
+from thusfar.process.answers import Answer, Chosen, Outputs, Refused, read_answer
+from thusfar.process.criteria import criteria_hold
+from thusfar.process.outcomes import AnswerRefused, PromptPlanned
+from thusfar.process.planning import PlannedPrompt, plan_attempt
+from thusfar.process.prompts import Moment
+from thusfar.process.tasks import CommitChanges, Task, Transition
+
+if TYPE_CHECKING:
+    from thusfar.process.steps import Run
+
+Made = TypeVar("Made")
+Accepted = tuple[Chosen | Outputs, CommitChanges]
+
+
+def guarded(task_id: str, made: Callable[[], Made]) -> Made:
+    """Call a condition of the author.
+
+    Raises:
+        TaskFailedError: `TASK_FAILED`, when it raised.
+    """
+    try:
+        return made()
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise TaskFailedError(
+            f"A condition of the task {task_id} raised.",
+            fix="See the cause; nothing of the step was kept.",
+            task_id=task_id,
+        ) from error
+
+
+def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
+    """Ask the model of a task until an answer is good.
+
+    Returns:
+        The answer, and what the task's hook asks for beside it.
+
+    Raises:
+        RetriesExhaustedError: `RETRIES_EXHAUSTED`, when no answer was good.
+        NoRouteError: `NO_ROUTE`, when the task can only choose and no transition is open.
+        CallLimitError: `CALL_LIMIT`, when the run has no call left.
+        RequestTooLargeError: `REQUEST_TOO_LARGE`, when the prompt does not fit.
+    """
+    process = run.process
+    retries = task.max_retries if task.max_retries is not None else process.limits.max_retries
+    for attempt in range(1, retries + 2):
+        run.attempt = attempt
+        visible = _visible(run, task)
+        answer: Answer = yield from _one_attempt(run, task, visible)
+        changes = CommitChanges()
+        if isinstance(answer, Outputs) and task.before_commit is not None:
+            answer, changes = yield from _reviewed(run, task, answer)
+        if not isinstance(answer, Refused):
+            run.errors = ()
+            return answer, changes
+        process.pending = None
+        run.errors = answer.errors
+        run.tell(
+            AnswerRefused(
+                process_id=process.id,
+                task_id=task.id,
+                step=run.step,
+                attempt=attempt,
+                errors=answer.errors,
+            )
+        )
+    raise RetriesExhaustedError(
+        f"The model gave no good answer to the task {task.id} in {retries + 1} attempts.",
+        fix="See the errors of the failure; correct the prompt, or raise max_retries.",
+        task_id=task.id,
+        attempts=retries + 1,
+        faults=len(run.errors),
+    )
+
+
+def _visible(run: Run, task: Task) -> tuple[Transition, ...]:
+    """List the transitions that are open now; the answer is held to the same list."""
+    state = run.process.state
+    visible = guarded(
+        task.id,
+        lambda: tuple(edge for edge in task.edges if criteria_hold(edge.visible_when, state)),
+    )
+    if task.chooses_only and not visible:
+        raise NoRouteError(
+            f"No transition of the task {task.id} was open.",
+            fix="Open one for every state that the task can be reached in.",
+            task_id=task.id,
+        )
+    return visible
+
+
+def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps[Answer]:
+    """Plan the prompt, send it, and read the answer."""
+    process = run.process
+    model = run.model_of(task)
+    if model is None:
+        raise OptionsError(
+            f"The task {task.id} had no model.",
+            fix="Pass model= to the process or the task.",
+            option="model",
+        )
+    native = not task.edges and hasattr(model, "generate_object")
+    schema = task.schema.json_schema if task.schema is not None and native else None
+    planned = plan_attempt(
+        _moment(run, task, visible),
+        model=model,
+        settings=process.requests,
+        attempt=run.attempt,
+        schema=schema,
+    )
+    left = run.seconds_left()
+    if left == 0:
+        raise timed_out()
+    run.take_call()
+    run.tell(PromptPlanned(process_id=process.id, receipt=planned.receipt))
+    made: Any = yield _call(run, model, planned, left)
+    if made.finish != "stop":
+        return Refused(errors=(f"The answer was not finished ({made.finish}).",))
+    value = made.value if isinstance(made, GeneratedObject) else made.text
+    return read_answer(task, value, visible)
+
+
+def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> CallModel:
+    return CallModel(
+        model=model,
+        prompt=planned,
+        max_output_tokens=run.process.requests.max_output_tokens,
+        timeout_seconds=left,
+        monotonic=run.process.monotonic,
+    )
+
+
+def _moment(run: Run, task: Task, visible: tuple[Transition, ...]) -> Moment:
+    process = run.process
+    return Moment(
+        texts=process.texts,
+        task=task,
+        tasks=process.graph.tasks,
+        visible=visible,
+        state=process.state,
+        log=process.log,
+        errors=run.errors,
+        steps_executed=run.step,
+        process_id=process.id,
+        no_history=process.no_history,
+        inputs=process.position.inputs,
+    )
+
+
+def _reviewed(
+    run: Run, task: Task, answer: Outputs
+) -> Steps[tuple[Outputs | Refused, CommitChanges]]:
+    """Let the task's hook look at outputs before anything is stored."""
+    process = run.process
+    process.pending = []
+    assert task.before_commit is not None
+    changes = yield CallFunction(
+        function=task.before_commit,
+        arguments=(to_json(answer.value), process.state),
+        task_id=task.id,
+    )
+    if changes is None:
+        return answer, CommitChanges()
+    if not isinstance(changes, CommitChanges):
+        raise OptionsError(
+            f"The hook before_commit of {task.id} returned something else than CommitChanges.",
+            fix="Return CommitChanges(...) or None.",
+            option="before_commit",
+        )
+    if changes.errors:
+        return Refused(errors=tuple(changes.errors)), changes
+    if changes.outputs is not msgspec.UNSET:
+        return Outputs(value=to_json(changes.outputs)), changes
+    return answer, changes

@@ -1,0 +1,146 @@
+"""Criteria: conditions over state, as data.
+
+Source:
+    docs/spec/process.md#criteria
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from thusfar.errors import InvalidDefinitionError
+
+Criteria = Mapping[str, Any] | Callable[[Mapping[str, Any]], bool]
+_GROUPS: Final = ("and", "or", "not")
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else str(value)
+
+
+def _below(left: Any, right: Any) -> bool:
+    """Compare; null is below everything, and values that have no order are not below."""
+    if left is None or right is None:
+        return left is None and right is not None
+    try:
+        return bool(left < right)
+    except TypeError:
+        return False
+
+
+def _blank(value: Any) -> bool:
+    return value is None or value == "" or value == []
+
+
+def _equal(left: Any, right: Any) -> bool:
+    return left == right and isinstance(left, bool) == isinstance(right, bool)
+
+
+def _holds(left: Any, right: Any) -> bool:
+    """Tell whether a list has a member, or a text a part."""
+    if isinstance(left, list | tuple):
+        return any(_equal(each, right) for each in left)
+    return right is not None and _text(right) in _text(left)
+
+
+_OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
+    "equals": _equal,
+    "notEqual": lambda a, b: not _equal(a, b),
+    "iEquals": lambda a, b: _text(a).casefold() == _text(b).casefold(),
+    "greaterThan": lambda a, b: _below(b, a),
+    "lessThan": _below,
+    "greaterOrEqual": lambda a, b: _below(b, a) or _equal(a, b),
+    "lessOrEqual": lambda a, b: _below(a, b) or _equal(a, b),
+    "contains": _holds,
+    "notContains": lambda a, b: not _holds(a, b),
+    "startsWith": lambda a, b: _text(a).startswith(_text(b)),
+    "endsWith": lambda a, b: _text(a).endswith(_text(b)),
+    "inSet": lambda a, b: any(_equal(a, each) for each in b),
+    "notInSet": lambda a, b: not any(_equal(a, each) for each in b),
+    "isNull": lambda a, _: a is None,
+    "notNull": lambda a, _: a is not None,
+    "isBlank": lambda a, _: _blank(a),
+    "notBlank": lambda a, _: not _blank(a),
+    "regexp": lambda a, b: re.search(b, _text(a)) is not None,
+}
+_ALIASES: Final = {"isNotNull": "notNull", "isNotBlank": "notBlank"}
+
+
+def criteria_hold(criteria: Criteria | None, state: Mapping[str, Any]) -> bool:
+    """Tell whether a condition holds in a state; `None` always does.
+
+    Args:
+        criteria: `{"fieldName": path, "operator": name, "value": …}`, a group
+            `{"operator": "and" | "or" | "not", "criteria": […]}` (`not`: none of them holds), or a
+            function of the state. A path may end in `.length`; what is missing is null.
+        state: The state.
+
+    Example:
+        >>> criteria_hold(
+        ...     {"fieldName": "lines.length", "operator": "greaterThan", "value": 1},
+        ...     {"lines": ["a", "b"]},
+        ... )
+        True
+    """
+    if criteria is None:
+        return True
+    if not isinstance(criteria, Mapping):
+        return bool(criteria(state))
+    operator: str = criteria["operator"]
+    if operator in _GROUPS:
+        held = [criteria_hold(each, state) for each in criteria["criteria"]]
+        return all(held) if operator == "and" else any(held) == (operator == "or")
+    value = _value(state, criteria["fieldName"])
+    return _OPERATORS[_ALIASES.get(operator, operator)](value, criteria.get("value"))
+
+
+def check_criteria(criteria: Any) -> None:
+    """Check the form of a condition.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for an unknown operator or another form.
+    """
+    if criteria is None or callable(criteria):
+        return
+    operator = criteria.get("operator") if isinstance(criteria, Mapping) else None
+    if operator in _GROUPS and isinstance(criteria.get("criteria"), Sequence):
+        for each in criteria["criteria"]:
+            check_criteria(each)
+        return
+    known = isinstance(operator, str) and _ALIASES.get(operator, operator) in _OPERATORS
+    if not known or not isinstance(criteria.get("fieldName"), str):
+        raise InvalidDefinitionError(
+            "A condition could not be read.",
+            fix="Pass fieldName, operator and value, a group of conditions, or a function.",
+        )
+    value = criteria.get("value")
+    if operator in ("inSet", "notInSet") and not isinstance(value, list | tuple):
+        raise InvalidDefinitionError(
+            "A condition on a set had no list as its value.", fix="Pass a list of values."
+        )
+    if operator == "regexp":
+        _check_pattern(value)
+
+
+def _check_pattern(value: Any) -> None:
+    try:
+        re.compile(value)
+    except (re.error, TypeError):
+        raise InvalidDefinitionError(
+            "A condition had a pattern that could not be read.",
+            fix="Pass a regular expression as text.",
+        ) from None
+
+
+def _value(state: Mapping[str, Any], path: str) -> Any:
+    value: Any = state
+    for name in path.removeprefix("state.").split("."):
+        if isinstance(value, Mapping):
+            value = value.get(name)
+        elif name == "length" and isinstance(value, list | tuple | str):
+            value = len(value)
+        else:
+            return None
+    return value

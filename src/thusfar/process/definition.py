@@ -1,0 +1,373 @@
+"""Process: tasks, the state they share, and the log of what was done.
+
+Source:
+    docs/spec/process.md
+"""
+
+from __future__ import annotations
+
+import datetime
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.drive import adrive, drive
+from thusfar.errors import InvalidStateError
+from thusfar.process.building import graph_of, prompt_texts
+from thusfar.process.entries import Entry, manual_entry
+from thusfar.process.log import (
+    DETAIL_ITEMS,
+    MAX_ITEMS,
+    RESULT_MAX_CHARS,
+    ActionHistory,
+    ActionLog,
+    LogOptions,
+    check_flag,
+)
+from thusfar.process.outcomes import Listener, Outcome
+from thusfar.process.planning import RequestSettings
+from thusfar.process.position import Position, RunLimits
+from thusfar.process.prompts import BUILT_IN
+from thusfar.process.routing import Finding, check_graph
+from thusfar.process.schemas import OutputSchema
+from thusfar.process.state import State
+from thusfar.process.steps import Commit
+from thusfar.process.tasks import AnyTask, SubProcess, Task, check_id
+
+SNAPSHOT_SCHEMA: Final = 1
+
+
+def _utc_now() -> datetime.datetime:
+    return datetime.datetime.now(datetime.UTC)
+
+
+class Process:
+    """An AI workflow: a model is asked again and again, each time for one small task.
+
+    The process holds the state the tasks share and the log of what they did. One object runs
+    once at a time. A run that failed may be run again: it goes on at the task that failed.
+
+    Args:
+        tasks: The tasks: an unordered pool. Mappings are read as `Task`.
+        id: Its name on receipts, entries and events.
+        start: Where a run begins. `None`: the first of `sequence`, else the first task.
+        sequence: Ids of tasks that follow each other.
+        default_return_task: Where a run goes on behind a task that names nothing else.
+        model: The model of every task that names none: an object with `generate_text` (and, for
+            native structured output, `generate_object`), or a function of that shape.
+        state: The values at the start.
+        input: What the input of a run must be, as `Task.output`. `None`: any mapping.
+        output: What its output must be, as `Task.output`. `None`: the whole state.
+        goal: The goal, for every prompt.
+        intro_prompt: As in `PromptTexts`.
+        system_prompt: As in `PromptTexts`. `None`: a general one.
+        standard_prompt: As in `PromptTexts`. `None`: `STANDARD_PROMPT`.
+        optional_prompts: As in `PromptTexts`.
+        goal_primer: As in `Primers`; `None` everywhere here: the library's own.
+        history_primer: As in `Primers`.
+        completed_work_primer: As in `Primers`.
+        transitions_primer: As in `Primers`.
+        errors_primer: As in `Primers`.
+        history_detail_items: As in `LogOptions`.
+        history_result_max_chars: As in `LogOptions`.
+        history_max_items: As in `LogOptions`.
+        state_history_max_items: As in `LogOptions`.
+        on_history_limit: As in `LogOptions`.
+        collapse_equal: As in `LogOptions`.
+        open_intents: As in `LogOptions`.
+        no_history: Keeps history out of all prompts; it is recorded all the same.
+        record_history: Whether tasks are recorded. Entries made with `add_history` always are.
+        limits: How much a run may use.
+        requests: How attempts are planned: budget, capacity, counter, output limit.
+        on_event: Told what happens, as it happens.
+        clock: Gives the time of an entry.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for a task that does not exist or an id that
+            is used twice.
+        InvalidTemplateError: `INVALID_TEMPLATE`, for a template that cannot be read.
+        InvalidStateError: `INVALID_STATE`, for a state with the reserved name `history`.
+        OptionsError: `INVALID_OPTIONS`, for an option outside its range.
+
+    Example:
+        >>> from thusfar.models import Scripted
+        >>> process = Process(
+        ...     [Task(id="greet", task_prompt="Greet.", state_updates="greeting", next_task="END")],
+        ...     model=Scripted("Good morning."),
+        ... )
+        >>> process.run_sync().output
+        {'greeting': 'Good morning.'}
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[AnyTask | Mapping[str, Any]],
+        *,
+        id: str = "process",  # noqa: A002 - named as the attribute
+        start: str | None = None,
+        sequence: Sequence[str] = (),
+        default_return_task: str | None = None,
+        model: Any = None,
+        state: Mapping[str, Any] | None = None,
+        input: Any = None,  # noqa: A002 - the counterpart of output
+        output: Any = None,
+        goal: str = "",
+        intro_prompt: str = "",
+        system_prompt: str | None = None,
+        standard_prompt: str | None = None,
+        optional_prompts: Mapping[str, str] | None = None,
+        goal_primer: str | None = None,
+        history_primer: str | None = None,
+        completed_work_primer: str | None = None,
+        transitions_primer: str | None = None,
+        errors_primer: str | None = None,
+        history_detail_items: int = DETAIL_ITEMS,
+        history_result_max_chars: int = RESULT_MAX_CHARS,
+        history_max_items: int = MAX_ITEMS,
+        state_history_max_items: int | None = None,
+        on_history_limit: Any = "fold",
+        collapse_equal: bool = False,
+        open_intents: bool = False,
+        no_history: bool = False,
+        record_history: bool = True,
+        limits: RunLimits | None = None,
+        requests: RequestSettings | None = None,
+        on_event: Listener | None = None,
+        clock: Callable[[], datetime.datetime] = _utc_now,
+    ) -> None:
+        check_id(id, "A process")
+        check_flag("no_history", no_history)
+        check_flag("record_history", record_history)
+        self.id = id
+        self.graph = graph_of(tasks, start, tuple(sequence), default_return_task)
+        self.model = model
+        self.no_history = no_history
+        self.record_history = record_history
+        self.limits = limits or RunLimits()
+        self.requests = requests or RequestSettings()
+        self.on_event = on_event
+        self.clock = clock
+        self.monotonic: Callable[[], float] = time.monotonic
+        self.input_schema = None if input is None else OutputSchema.of(input, owner=id)
+        self.output_schema = None if output is None else OutputSchema.of(output, owner=id)
+        self.texts = prompt_texts(
+            goal=goal,
+            intro_prompt=intro_prompt,
+            system_prompt=system_prompt,
+            standard_prompt=standard_prompt,
+            optional_prompts=optional_prompts,
+            goal_primer=goal_primer,
+            history_primer=history_primer,
+            completed_work_primer=completed_work_primer,
+            transitions_primer=transitions_primer,
+            errors_primer=errors_primer,
+        )
+        self.log = ActionLog(
+            LogOptions(
+                history_detail_items=history_detail_items,
+                history_result_max_chars=history_result_max_chars,
+                history_max_items=history_max_items,
+                state_history_max_items=state_history_max_items,
+                on_history_limit=on_history_limit,
+                collapse_equal=collapse_equal,
+                open_intents=open_intents,
+            )
+        )
+        self._state = State(state or {}, self._mirror)
+        self._initial = self._state.values_only
+        self.position = Position(at=self.graph.start)
+        self.pending: list[Entry] | None = None
+        self.running = False
+
+    def _mirror(self) -> tuple[Entry, ...]:
+        return self.log.mirror()
+
+    @property
+    def state(self) -> State:
+        """The state; `state["history"]` mirrors the newest entries of the log."""
+        return self._state
+
+    @property
+    def history(self) -> ActionHistory:
+        """The entries in memory, oldest first, read-only."""
+        return self.log.history
+
+    @property
+    def steps_executed(self) -> int:
+        """Steps committed in this run."""
+        return self.position.steps
+
+    def add_history(self, entry: Mapping[str, Any] | None = None, /, **fields: Any) -> Entry:
+        """Record an entry by hand.
+
+        Inside a hook or a script it is committed with the step, or dropped with it.
+
+        Args:
+            entry: The fields as a mapping, such as `{"taskID": …, "summary": …, "ts": …}`.
+            **fields: The same as keywords; they win.
+
+        Returns:
+            The entry.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for a field of the wrong type.
+            TranscriptError: `INVALID_TRANSCRIPT`, for a value that is not JSON.
+            HistoryLimitError: `HISTORY_LIMIT`, at the ceiling of a log that does not fold.
+        """
+        waiting = self.pending
+        seq = self.log.next_seq + len(waiting or ())
+        made = manual_entry({**(entry or {}), **fields}, seq=seq, now=self.now())
+        self.log.require_room(1 + len(waiting or ()))
+        if waiting is None:
+            self.log.add(made)
+        else:
+            waiting.append(made)
+        return made
+
+    def now(self) -> str:
+        """The time, in ISO 8601."""
+        return self.clock().isoformat()
+
+    def check(self) -> tuple[Finding, ...]:
+        """Find what is wrong with the definition, without running it.
+
+        Returns:
+            Targets and prompt parts that do not exist, tasks that nothing leads to, a graph
+            without a way to an end, a process inside itself; those of sub-processes too.
+        """
+        return tuple(self._findings(()))
+
+    def _findings(self, around: tuple[Process, ...]) -> list[Finding]:
+        found = check_graph(self.graph)
+        known = {*BUILT_IN, *self.texts.optional_prompts}
+        for task in self.graph.tasks.values():
+            if isinstance(task, Task):
+                found += [
+                    Finding(
+                        kind="unknown-part",
+                        task_id=task.id,
+                        message=f"{task.id} omits {name}, which is no part of a prompt.",
+                    )
+                    for name in task.omit
+                    if name not in known
+                ]
+            elif isinstance(task, SubProcess):
+                if any(task.process is each for each in (*around, self)):
+                    message = f"{task.id} runs a process inside itself."
+                    found.append(Finding(kind="inside-itself", task_id=task.id, message=message))
+                else:
+                    found += task.process._findings((*around, self))
+        return found
+
+    def reset(self, state: Mapping[str, Any] | None = None) -> None:
+        """Begin anew: an empty log, a fresh state, and the start task.
+
+        Args:
+            state: The values. `None`: those the process was made with.
+
+        Raises:
+            InvalidStateError: `INVALID_STATE`, for the reserved name.
+            ProcessRunningError: `PROCESS_RUNNING`, during a run.
+        """
+        from thusfar.process.running import require_idle
+
+        require_idle(self)
+        fresh = State(self._initial if state is None else state, self._mirror)
+        self.log = ActionLog(self.log.options)
+        self._state = fresh
+        self.position = Position(at=self.graph.start)
+
+    def restart(self) -> None:
+        """Go back to the start task for a new run; the log and the state stay."""
+        self.position = Position(at=self.graph.start)
+
+    def commit(self, commit: Commit) -> None:
+        """Carry a step out: state, log, counter and position together.
+
+        Raises:
+            HistoryLimitError: `HISTORY_LIMIT`, before anything was changed.
+        """
+        self.log.require_room(len(commit.entries))
+        for entry in commit.entries:
+            self.log.add(entry)
+        self._state.replace(commit.values)
+        self.position.at = commit.go_to
+        self.position.callers = commit.callers
+        self.position.steps += 1
+        self.pending = None
+
+    async def run(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
+        """Run to an end.
+
+        Args:
+            input: Values merged into the state before the first step of a run.
+
+        Returns:
+            How it ended. A failure is an outcome and not an exception: what was committed before
+            it stays, and nothing of the step that failed does.
+
+        Raises:
+            InvalidDefinitionError: `INVALID_DEFINITION`, when `check()` finds what stops a run.
+            ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
+        """
+        from thusfar.process.answering import aanswer
+        from thusfar.process.running import run_steps
+
+        return await adrive(run_steps(self, input), aanswer)
+
+    def run_sync(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
+        """Run to an end, for code without an event loop; see `run`.
+
+        A model call cannot be interrupted here: an answer that comes too late is not used.
+        """
+        from thusfar.process.answering import answer
+        from thusfar.process.running import run_steps
+
+        return drive(run_steps(self, input), answer)
+
+    def snapshot(self) -> dict[str, Any]:
+        """Write everything a run needs to go on, as JSON values.
+
+        It stands at the last committed step, also while a step runs.
+        """
+        return {
+            "schema": SNAPSHOT_SCHEMA,
+            "process": self.id,
+            "state": msgspec.to_builtins(self._state.values_only),
+            "log": self.log.snapshot(),
+            "position": msgspec.to_builtins(self.position),
+        }
+
+    def restore(self, snapshot: Mapping[str, Any]) -> None:
+        """Take over what `snapshot` wrote, in this process or another one of the same definition.
+
+        Raises:
+            InvalidStateError: `INVALID_STATE`, for a snapshot of another process, of a newer
+                version, or of another shape; nothing was changed.
+            ProcessRunningError: `PROCESS_RUNNING`, during a run.
+        """
+        from thusfar.process.running import require_idle
+
+        require_idle(self)
+        if snapshot.get("process") != self.id or snapshot.get("schema") != SNAPSHOT_SCHEMA:
+            raise _foreign("was of another process or version")
+        try:
+            log = ActionLog.restored(self.log.options, snapshot["log"])
+            position = msgspec.convert(snapshot["position"], Position)
+            state = State(snapshot["state"], self._mirror)
+        except (msgspec.ValidationError, KeyError, TypeError) as error:
+            raise _foreign("did not have the shape of one") from error
+        if position.at not in {*self.graph.tasks, "END"}:
+            raise _foreign("stood at a task that does not exist here")
+        self.log, self.position, self._state = log, position, state
+
+    def __repr__(self) -> str:
+        return f"Process({self.id!r}, at={self.position.at!r}, recorded={self.log.recorded})"
+
+
+def _foreign(what: str) -> InvalidStateError:
+    return InvalidStateError(
+        f"A snapshot {what}.", fix="Restore it in a process of the definition that wrote it."
+    )

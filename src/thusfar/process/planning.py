@@ -1,0 +1,170 @@
+"""Planning: an attempt's prompt as a planned request, within its budget, before anything is sent.
+
+Source:
+    docs/spec/process.md#requests
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from thusfar.budget import InputBudget
+from thusfar.capacity import ModelCapacity
+from thusfar.dialects import dialect
+from thusfar.drive import drive
+from thusfar.errors import RequestTooLargeError
+from thusfar.planner.facts import RequestFacts, Source
+from thusfar.planner.planning import plan_steps
+from thusfar.planner.receipt import RequestReceipt
+from thusfar.planner.sealing import Sealed
+from thusfar.process.log import HistoryPart
+from thusfar.process.parts import attempt_prompt
+from thusfar.process.prompts import AttemptPrompt, Moment
+from thusfar.runtime.collecting import PlanArguments, facts_of_request
+
+
+class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
+    """What the prompt of one attempt holds. Counts, ids and codes only.
+
+    Attributes:
+        request: The receipt of the planned request.
+        task_id: The task.
+        step: The step of the run, from 1.
+        attempt: From 1.
+        parts: Tokens by part, in order of first appearance.
+        history: What of the log is shown; `None` where the prompt shows no history.
+    """
+
+    request: RequestReceipt
+    task_id: str
+    step: int
+    attempt: int
+    parts: tuple[tuple[str, int], ...]
+    history: HistoryPart | None
+
+
+class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that fits and may be sent.
+
+    Attributes:
+        system: The system message.
+        text: The user message.
+        schema: JSON Schema for native structured output; `None`: plain text is asked for.
+        receipt: What it holds.
+    """
+
+    system: str
+    text: str
+    schema: Any
+    receipt: StepReceipt
+
+
+class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How attempts are planned.
+
+    Attributes:
+        budget: The author's limits.
+        capacity: Capacity of the model, or its window, instead of the table's.
+        counter: How tokens are counted.
+        max_output_tokens: Output limit, kept free in the window.
+    """
+
+    budget: InputBudget | None = None
+    capacity: ModelCapacity | int | None = None
+    counter: Any = None
+    max_output_tokens: int | None = None
+
+
+def plan_attempt(
+    moment: Moment,
+    *,
+    model: Any,
+    settings: RequestSettings,
+    attempt: int,
+    schema: Any = None,
+) -> PlannedPrompt:
+    """Plan one attempt: every entry of the log in it, or a refusal before anything is sent.
+
+    Where it does not fit and the author allowed `collapse_equal`, runs of equal lines become one
+    line with a count.
+
+    Args:
+        moment: What the prompt is made from.
+        model: The model.
+        settings: How it is planned.
+        attempt: From 1.
+        schema: JSON Schema for native structured output.
+
+    Raises:
+        RequestTooLargeError: `REQUEST_TOO_LARGE`, when it does not fit.
+        InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered.
+    """
+    prompt = attempt_prompt(moment)
+    try:
+        return _planned(prompt, moment, model, settings, attempt, schema)
+    except RequestTooLargeError:
+        if not (prompt.shows_history and moment.log.can_collapse):
+            raise
+    prompt = attempt_prompt(moment, collapsed=True)
+    return _planned(prompt, moment, model, settings, attempt, schema)
+
+
+def _planned(
+    prompt: AttemptPrompt,
+    moment: Moment,
+    model: Any,
+    settings: RequestSettings,
+    attempt: int,
+    schema: Any,
+) -> PlannedPrompt:
+    step = moment.steps_executed
+    said = PlanArguments(
+        model=model,
+        system=prompt.system or None,
+        schema=schema,
+        budget=settings.budget,
+        capacity=settings.capacity,
+        counter=settings.counter,
+        max_output_tokens=settings.max_output_tokens,
+    )
+    blocks = [{"type": "text", "text": piece.text} for piece in prompt.pieces]
+    chat = dialect("openai-chat")
+    facts, _ = facts_of_request(
+        said,
+        request_id=f"{moment.process_id}:{step}:{moment.task.id}:{attempt}",
+        source=Source(kind="none"),
+        wire=chat,
+        turn=({"role": "user", "content": blocks},),
+        sent_as=chat.name,
+        summariser=None,
+        background=False,
+        backing=False,
+    )
+    # Comparing with the request before would hash the whole prompt at every step.
+    sealed: Sealed = drive(plan_steps(replace(facts, track=False)), _no_question)
+    receipt = StepReceipt(
+        request=sealed.receipt,
+        task_id=moment.task.id,
+        step=step,
+        attempt=attempt,
+        parts=_sizes(prompt, facts),
+        history=moment.log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
+    )
+    return PlannedPrompt(system=prompt.system, text=prompt.text, schema=schema, receipt=receipt)
+
+
+def _no_question(question: Any) -> Any:
+    raise AssertionError(f"a request without history asked {type(question).__name__}")
+
+
+def _sizes(prompt: AttemptPrompt, facts: RequestFacts) -> tuple[tuple[str, int], ...]:
+    if facts.measure.counts_messages:
+        return ()
+    counts = facts.measure.count_flat([piece.text for piece in prompt.pieces])
+    sizes: dict[str, int] = {}
+    for piece, tokens in zip(prompt.pieces, counts, strict=True):
+        sizes[piece.part] = sizes.get(piece.part, 0) + tokens
+    return tuple(sizes.items())

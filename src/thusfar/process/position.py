@@ -1,0 +1,73 @@
+"""Position: where a run stands, and how much it may use.
+
+Source:
+    docs/spec/process.md#runs
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from thusfar._numbers import require_whole
+from thusfar.errors import OptionsError
+
+MAX_RETRIES: Final = 3
+MAX_STEPS: Final = 100
+STEP_TIMEOUT_SECONDS: Final = 120.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunLimits:
+    """How much a run may use.
+
+    Attributes:
+        max_retries: How often a task may be asked again after a refused answer; at least 0.
+        max_steps: Most steps, of every kind of task.
+        max_calls: Most model calls. `None`: not limited.
+        step_timeout_seconds: Longest time of one step with all its attempts. `None`: not limited.
+        run_timeout_seconds: Longest time of a run. `None`: not limited.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for any value outside its range.
+    """
+
+    max_retries: int = MAX_RETRIES
+    max_steps: int = MAX_STEPS
+    max_calls: int | None = None
+    step_timeout_seconds: float | None = STEP_TIMEOUT_SECONDS
+    run_timeout_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        require_whole("Process()", "max_retries", self.max_retries, least=0)
+        require_whole("Process()", "max_steps", self.max_steps)
+        require_whole("Process()", "max_calls", self.max_calls)
+        for name in ("step_timeout_seconds", "run_timeout_seconds"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
+            ):
+                raise OptionsError(
+                    f"Process() got a value for {name} outside its range.",
+                    fix="Pass a number of seconds above 0, or None.",
+                    option=name,
+                )
+
+
+@dataclass(slots=True, kw_only=True)
+class Position:
+    """Where a process stands; it moves with each commit.
+
+    Attributes:
+        at: The task that runs next; `END` behind the last.
+        callers: Tasks whose transition led here, the newest last.
+        steps: Steps committed in this run.
+        calls: Model calls made in this run.
+        inputs: Input of the run.
+    """
+
+    at: str
+    callers: tuple[str, ...] = ()
+    steps: int = 0
+    calls: int = 0
+    inputs: Any = field(default=None, repr=False)

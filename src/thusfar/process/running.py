@@ -1,0 +1,188 @@
+"""Running: a run as a generator of questions; each step is committed whole or not at all.
+
+Source:
+    docs/spec/process.md#runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from thusfar.codec import to_json
+from thusfar.drive import Steps
+from thusfar.errors import (
+    HistoryError,
+    InputInvalidError,
+    InvalidDefinitionError,
+    NoRouteError,
+    OutputInvalidError,
+    ProcessRunningError,
+    StepLimitError,
+)
+from thusfar.process.answering import timed_out
+from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
+from thusfar.process.paths import RESERVED, reserved
+from thusfar.process.steps import Commit, Run, step_of
+from thusfar.process.tasks import END
+
+if TYPE_CHECKING:
+    from thusfar.process.definition import Process
+
+
+def require_idle(process: Process) -> None:
+    """Check that a process does not run.
+
+    Raises:
+        ProcessRunningError: `PROCESS_RUNNING`, when it does.
+    """
+    if process.running:
+        raise ProcessRunningError(
+            "A process was used while it runs.",
+            fix="Await its run first, or make another process.",
+            process_id=process.id,
+        )
+
+
+def run_steps(
+    process: Process, given: Mapping[str, Any] | None, *, around: Run | None = None
+) -> Steps[Outcome]:
+    """Run a process from where it stands to an end.
+
+    Args:
+        process: The process.
+        given: Its input.
+        around: The run of the process that it is a step of.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, when it cannot run at all.
+        ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
+    """
+    require_idle(process)
+    _require_sound(process)
+    process.running = True
+    run = Run(process=process, began=process.monotonic(), around=around)
+    try:
+        _begin(process, given)
+        while process.position.at != END:
+            yield from _one_step(run)
+        output = _output(process)
+    except HistoryError as error:
+        return _outcome(run, failure=_failure(run, error))
+    finally:
+        process.running = False
+        process.pending = None
+    return _outcome(run, output=output)
+
+
+def _require_sound(process: Process) -> None:
+    stops = [finding for finding in process.check() if finding.stops]
+    if stops:
+        raise InvalidDefinitionError(
+            f"A process had {len(stops)} faults in its definition: {stops[0].message}",
+            fix="Correct what process.check() lists.",
+            process_id=process.id,
+            task_id=stops[0].task_id,
+        )
+
+
+def _begin(process: Process, given: Mapping[str, Any] | None) -> None:
+    """Take the input; behind an end a new run begins, with the log and the state as they are."""
+    if process.position.at == END:
+        process.restart()
+    if given is None and (process.input_schema is None or process.position.steps):
+        return
+    values = to_json({} if given is None else given)
+    if process.input_schema is not None:
+        values, errors = process.input_schema.check(values)
+        if errors:
+            raise InputInvalidError(
+                f"The input of the process {process.id} did not fit its schema.",
+                fix="Pass what the schema of input= asks for.",
+                process_id=process.id,
+                faults=len(errors),
+            )
+    if RESERVED in values:
+        raise reserved()
+    process.position.inputs = values
+    process.state.replace({**process.state.values_only, **values})
+
+
+def _one_step(run: Run) -> Steps[None]:
+    """Run the task that is next, and commit it."""
+    process = run.process
+    position, limits = process.position, process.limits
+    if position.steps >= limits.max_steps:
+        raise StepLimitError(
+            f"A run was to take more than {limits.max_steps:,} steps.",
+            fix="Raise max_steps, or see why the process does not come to an end.",
+            max_steps=limits.max_steps,
+        )
+    run.begin_step(position.at)
+    if run.seconds_left() == 0:
+        raise timed_out()
+    run.tell(StepStarted(process_id=process.id, task_id=position.at, step=run.step))
+    commit: Commit = yield from step_of(run, process.graph.tasks[position.at])
+    if run.seconds_left() == 0:
+        raise timed_out()
+    if commit.go_to != END and commit.go_to not in process.graph.tasks:
+        raise NoRouteError(
+            "A function sent the run to a task that does not exist.",
+            fix="Return the id of a task of the process, or END.",
+            task_id=position.at,
+        )
+    process.commit(commit)
+    run.tell(
+        StepCommitted(
+            process_id=process.id,
+            task_id=run.task_id,
+            step=run.step,
+            entries=commit.entries,
+            next_task=commit.go_to,
+        )
+    )
+    if commit.told is not None:
+        yield commit.told
+
+
+def _output(process: Process) -> Any:
+    """Pick and check the output: the declared fields of state, else all of it."""
+    values = to_json(process.state.values_only)
+    schema = process.output_schema
+    if schema is None:
+        return values
+    declared = schema.fields()
+    picked = {name: values[name] for name in declared if name in values} if declared else values
+    made, errors = schema.check(picked)
+    if errors:
+        raise OutputInvalidError(
+            f"The output of the process {process.id} did not fit its schema.",
+            fix="Let a task write what the schema of output= asks for.",
+            process_id=process.id,
+            faults=len(errors),
+        )
+    return made
+
+
+def _failure(run: Run, error: HistoryError) -> ProcessFailure:
+    return ProcessFailure(
+        code=error.code,
+        message=str(error.args[0]),
+        fix=error.fix,
+        task_id=run.task_id,
+        step=run.step,
+        attempt=run.attempt,
+        errors=run.errors,
+        cause=error,
+    )
+
+
+def _outcome(run: Run, *, output: Any = None, failure: ProcessFailure | None = None) -> Outcome:
+    position = run.process.position
+    return Outcome(
+        status="finished" if failure is None else "failed",
+        output=output,
+        failure=failure,
+        steps=position.steps,
+        calls=position.calls,
+    )

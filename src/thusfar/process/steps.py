@@ -1,0 +1,282 @@
+"""Steps: what one task of each kind does, up to the commit that would carry it out.
+
+Nothing here changes the process: a step ends in a `Commit`, or in an error and nothing.
+
+Source:
+    docs/spec/process.md#steps
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from thusfar.codec import json_text, to_json
+from thusfar.drive import Steps
+from thusfar.errors import CallLimitError
+from thusfar.process.answering import CallFunction
+from thusfar.process.answers import Chosen
+from thusfar.process.attempts import accepted_answer, guarded
+from thusfar.process.criteria import criteria_hold
+from thusfar.process.entries import Entry
+from thusfar.process.paths import apply_updates
+from thusfar.process.routing import called_from
+from thusfar.process.state import State
+from thusfar.process.tasks import (
+    AnyTask,
+    DecisionTask,
+    ScriptTask,
+    SubProcess,
+    Task,
+    name_of,
+)
+from thusfar.process.templates import json_of, render_text
+
+if TYPE_CHECKING:
+    from thusfar.process.definition import Process
+    from thusfar.process.outcomes import ProcessEvent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """What a step changes, all at once.
+
+    Attributes:
+        values: The state behind it.
+        entries: What is recorded, in order.
+        go_to: The next task, or `END`.
+        callers: The callers behind it.
+        told: A function to call once it is committed.
+    """
+
+    values: dict[str, Any]
+    entries: tuple[Entry, ...]
+    go_to: str
+    callers: tuple[str, ...]
+    told: CallFunction | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class Run:
+    """A run in progress.
+
+    Attributes:
+        process: What runs.
+        began: When, on the process's clock for durations.
+        around: The run of the process around it.
+        task_id: The task that runs.
+        step: The step, from 1.
+        attempt: The attempt; 0 where no model was asked.
+        errors: Complaints about the last answer.
+        step_began: When the step began.
+    """
+
+    process: Process
+    began: float
+    around: Run | None = None
+    task_id: str = ""
+    step: int = 0
+    attempt: int = 0
+    errors: tuple[str, ...] = ()
+    step_began: float = 0.0
+
+    def begin_step(self, task_id: str) -> None:
+        """Note that a step begins."""
+        self.task_id = task_id
+        self.step = self.process.position.steps + 1
+        self.attempt, self.errors = 0, ()
+        self.step_began = self.process.monotonic()
+
+    def seconds_left(self) -> float | None:
+        """Tell how long the step may still take; 0 when it is over, `None` when any time."""
+        now, limits = self.process.monotonic(), self.process.limits
+        left = [self.around.seconds_left()] if self.around is not None else []
+        if limits.step_timeout_seconds is not None:
+            left.append(self.step_began + limits.step_timeout_seconds - now)
+        if limits.run_timeout_seconds is not None:
+            left.append(self.began + limits.run_timeout_seconds - now)
+        known = [seconds for seconds in left if seconds is not None]
+        return max(0.0, min(known)) if known else None
+
+    def take_call(self) -> None:
+        """Count a model call, here and in the runs around it.
+
+        Raises:
+            CallLimitError: `CALL_LIMIT`, when it would be one too many; none was counted here.
+        """
+        position, most = self.process.position, self.process.limits.max_calls
+        if most is not None and position.calls >= most:
+            raise CallLimitError(
+                f"A run was to make more than {most:,} model calls.",
+                fix="Raise max_calls, or allow fewer retries.",
+                max_calls=most,
+            )
+        if self.around is not None:
+            self.around.take_call()
+        position.calls += 1
+
+    def model_of(self, task: Task) -> Any:
+        """Find the model of a task: its own, the process's, or that of the process around it."""
+        if task.model is not None:
+            return task.model
+        if self.process.model is not None or self.around is None:
+            return self.process.model
+        return self.around.model_of(task)
+
+    def tell(self, event: ProcessEvent) -> None:
+        """Tell the listener."""
+        if self.process.on_event is not None:
+            self.process.on_event(event)
+
+    def entry(self, **fields: Any) -> Entry:
+        """Make the entry of this step."""
+        waiting = self.process.pending or ()
+        seq = self.process.log.next_seq + len(waiting)
+        return Entry(seq=seq, ts=self.process.now(), task_id=self.task_id, step=self.step, **fields)
+
+
+def step_of(run: Run, task: AnyTask) -> Steps[Commit]:
+    """Do what a task does.
+
+    Returns:
+        What is to be committed.
+    """
+    match task:
+        case Task():
+            return (yield from _model_step(run, task))
+        case DecisionTask():
+            return _decision_step(run, task)
+        case ScriptTask():
+            return (yield from _script_step(run, task))
+        case SubProcess():
+            return (yield from _child_step(run, task))
+
+
+def _model_step(run: Run, task: Task) -> Steps[Commit]:
+    process = run.process
+    recorded = process.record_history and not task.no_history
+    answer, changes = yield from accepted_answer(run, task)
+    values, callers = process.state.values_only, process.position.callers
+    if isinstance(answer, Chosen):
+        made = run.entry(
+            kind="transition",
+            go_to=answer.go_to,
+            intent=answer.intent,
+            step_after=answer.step_after,
+        )
+        return Commit(
+            values=values,
+            entries=(made,) if recorded else (),
+            go_to=answer.go_to,
+            callers=called_from(callers, task.id),
+        )
+    outputs = answer.value
+    if task.state_updates is not None:
+        values = apply_updates(values, task.state_updates, outputs=outputs)
+    if changes.state_updates:
+        values = apply_updates(values, changes.state_updates, outputs=outputs)
+    chosen = None
+    if task.process_outputs is not None:
+        values, chosen = yield from _worked(run, task.process_outputs, values, outputs)
+    go_to, callers = process.graph.after(task, callers)
+    if isinstance(chosen, str):
+        go_to, callers = chosen, process.position.callers
+    entries = tuple(process.pending or ())
+    if recorded:
+        summary = _summary(task, outputs, values, process)
+        text = json_text(outputs)
+        action = name_of(task)
+        made = run.entry(kind="result", action=action, result_json=text, summary=summary)
+        entries = (*entries, made)
+    told = None
+    if task.after_commit is not None:
+        told = CallFunction(
+            function=task.after_commit, arguments=(outputs, process.state), task_id=task.id
+        )
+    return Commit(values=values, entries=entries, go_to=go_to, callers=callers, told=told)
+
+
+def _summary(task: Task, outputs: Any, values: dict[str, Any], process: Process) -> str | None:
+    if task.history_summary is None:
+        return None
+    scope = {"output": outputs, "state": values, "json": json_of, "goal": process.texts.goal}
+    return render_text(task.history_summary, scope, owner=f"{task.id}.history_summary")
+
+
+def _worked(
+    run: Run, function: Callable[..., Any], values: dict[str, Any], *first: Any
+) -> Steps[tuple[dict[str, Any], Any]]:
+    """Let a function work on a copy of state; entries it makes wait for the commit."""
+    process = run.process
+    working = State(values, process.log.mirror)
+    process.pending = process.pending or []
+    returned = yield CallFunction(
+        function=function, arguments=(*first, working), task_id=run.task_id
+    )
+    return to_json(working.values_only), returned
+
+
+def _decision_step(run: Run, task: DecisionTask) -> Commit:
+    process = run.process
+    state = process.state
+    chosen = next(
+        (
+            target
+            for criteria, target in task.decisions
+            if guarded(task.id, lambda criteria=criteria: criteria_hold(criteria, state))  # type: ignore[misc]
+        ),
+        None,
+    )
+    go_to, callers = process.graph.after(task, process.position.callers)
+    if chosen is not None:
+        go_to, callers = chosen, process.position.callers
+    entries: tuple[Entry, ...] = ()
+    if task.record and process.record_history:
+        action = f"{name_of(task)} -> {go_to}"
+        entries = (run.entry(kind="decision", action=action, go_to=go_to),)
+    return Commit(values=state.values_only, entries=entries, go_to=go_to, callers=callers)
+
+
+def _script_step(run: Run, task: ScriptTask) -> Steps[Commit]:
+    process = run.process
+    values, returned = yield from _worked(run, task.run, process.state.values_only)
+    outputs = to_json(returned)
+    if task.state_updates is not None:
+        values = apply_updates(values, task.state_updates, outputs=outputs)
+    entries = tuple(process.pending or ())
+    if task.record and process.record_history:
+        made = run.entry(kind="script", action=name_of(task), result_json=json_text(outputs))
+        entries = (*entries, made)
+    go_to, callers = process.graph.after(task, process.position.callers)
+    return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
+
+
+def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
+    """Run a process inside; its log stays its own, and this one gets a single entry."""
+    from thusfar.process.running import run_steps
+
+    process, child = run.process, task.process
+    child.reset()
+    values = process.state.values_only
+    inputs = apply_updates({}, task.inputs, source=values)
+    outcome = yield from run_steps(child, inputs, around=run)
+    failure = outcome.failure
+    go_to, callers = process.graph.after(task, process.position.callers)
+    if failure is not None:
+        run.errors = failure.errors
+        if task.failure_task is None:
+            raise failure.cause
+        go_to, callers = task.failure_task, process.position.callers
+    elif task.state_updates is not None:
+        values = apply_updates(values, task.state_updates, outputs=outcome.output)
+    counts = {"outcome": outcome.status, "steps": outcome.steps, "entries": child.log.recorded}
+    if failure is not None:
+        counts["failure"] = failure.code
+    entries: tuple[Entry, ...] = ()
+    if process.record_history:
+        made = run.entry(kind="child", action=name_of(task), result_json=json_text(counts))
+        entries = (msgspec.structs.replace(made, nested=tuple(child.history)),)
+    return Commit(values=values, entries=entries, go_to=go_to, callers=callers)

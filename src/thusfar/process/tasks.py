@@ -1,0 +1,277 @@
+"""Tasks: the nodes of a process, as frozen values checked at construction.
+
+Source:
+    docs/spec/process.md#tasks
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from thusfar._numbers import require_whole
+from thusfar.errors import InvalidDefinitionError
+from thusfar.process.criteria import Criteria, check_criteria
+from thusfar.process.paths import parse_path
+from thusfar.process.schemas import OutputSchema
+from thusfar.process.templates import check_template
+
+END: Final = "END"
+_ID: Final = re.compile(r"[^\W\d][\w.-]*")
+Updates = str | Mapping[str, Any] | None
+
+
+def check_id(value: object, what: str) -> None:
+    """Check a task id: a word of letters, digits, `_`, `-` and `.`, and not `END`.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
+    """
+    if not isinstance(value, str) or not _ID.fullmatch(value) or value == END:
+        raise InvalidDefinitionError(
+            f"{what} had an id that cannot be used.",
+            fix="Use letters, digits, _, - and ., beginning with a letter; END is reserved.",
+        )
+
+
+def check_updates(updates: Updates, owner: str) -> None:
+    """Check the paths of state updates.
+
+    Raises:
+        InvalidStateError: `INVALID_STATE`, for a bad path or the reserved name.
+        InvalidDefinitionError: `INVALID_DEFINITION`, when they are neither a path nor a mapping.
+    """
+    if updates is None:
+        return
+    if not isinstance(updates, str | Mapping):
+        raise InvalidDefinitionError(
+            f"The state updates of {owner} were neither a path nor a mapping.",
+            fix="Pass a path, or a mapping of paths to values.",
+            task_id=owner,
+        )
+    for path in [updates] if isinstance(updates, str) else updates:
+        parse_path(path)
+
+
+@dataclass(frozen=True, slots=True)
+class Transition:
+    """An edge that the model may choose.
+
+    Attributes:
+        to: Id of the target task, or `END`.
+        label: Text for the model. `None`: the target's description, else its title, else its id.
+        visible_when: A condition over state; while it does not hold, the transition is not shown,
+            and choosing it is an error. `None`: always.
+    """
+
+    to: str
+    label: str | None = None
+    visible_when: Criteria | None = None
+
+    def __post_init__(self) -> None:
+        if self.to != END:
+            check_id(self.to, "A transition")
+        check_criteria(self.visible_when)
+
+
+class CommitChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `before_commit` hook asks for.
+
+    Attributes:
+        errors: Reasons why the answer is not good; with any, the model is asked again.
+        outputs: The outputs to go on with. `msgspec.UNSET`: as they are.
+        state_updates: Further updates, applied behind the task's own.
+    """
+
+    errors: tuple[str, ...] = ()
+    outputs: Any = msgspec.UNSET
+    state_updates: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """One small job for a model: a prompt, an answer that is checked, and where it goes.
+
+    Attributes:
+        id: Its name in the process.
+        title: Names it to the model and in the log. `None`: the id.
+        description: What a transition to it is shown as.
+        task_prompt: Template of its own instructions.
+        prompt: Template that replaces the standard prompt. `None`: the process's.
+        output: What an answer must be: a pydantic model, a dataclass, a msgspec type, or a JSON
+            Schema. `None`: any JSON object or text; with transitions, only a transition.
+        state_updates: Where the outputs go: a path, or a mapping of paths to values.
+        transitions: The edges the model may choose.
+        next_task: The task behind it, or `END`.
+        max_retries: How often it may be asked again. `None`: as the process says.
+        errors_primer: Text before validation errors. `None`: the process's.
+        no_history: Keeps history out of its prompts, and its answers out of the log.
+        omit: Names of prompt parts left out of its prompts.
+        history_summary: Template of the entry's summary; it sees `output`. `None`: the outputs.
+        model: The model. `None`: the process's.
+        before_commit: `(outputs, state)` to `CommitChanges` or `None`, before anything is stored.
+        process_outputs: `(outputs, state)`, to work on a copy of state that is committed with the
+            answer. What it returns is ignored.
+        after_commit: `(outputs, state)`, told after the commit.
+    """
+
+    id: str
+    title: str | None = None
+    description: str | None = None
+    task_prompt: str = ""
+    prompt: str | None = None
+    output: Any = field(default=None, repr=False)
+    state_updates: Updates = None
+    transitions: Sequence[Transition | Mapping[str, Any] | str] = ()
+    next_task: str | None = None
+    max_retries: int | None = None
+    errors_primer: str | None = None
+    no_history: bool = False
+    omit: Sequence[str] = ()
+    history_summary: str | None = None
+    model: Any = None
+    before_commit: Callable[..., Any] | None = None
+    process_outputs: Callable[..., Any] | None = None
+    after_commit: Callable[..., Any] | None = None
+    schema: OutputSchema | None = field(init=False, default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "A task")
+        check_updates(self.state_updates, self.id)
+        require_whole(f"Task {self.id}", "max_retries", self.max_retries, least=0)
+        edges = tuple(_transition(each) for each in self.transitions)
+        object.__setattr__(self, "transitions", edges)
+        object.__setattr__(self, "omit", tuple(self.omit))
+        for name in ("task_prompt", "prompt", "history_summary"):
+            if (text := getattr(self, name)) is not None:
+                check_template(text, owner=f"{self.id}.{name}")
+        if self.output is not None:
+            object.__setattr__(self, "schema", OutputSchema.of(self.output, owner=self.id))
+        if edges and self.schema is not None and self.schema.declares("goTo", "go_to"):
+            raise InvalidDefinitionError(
+                "A task with transitions had an output with a field for the target of one.",
+                fix="Name the field otherwise than goTo.",
+                task_id=self.id,
+            )
+
+    @property
+    def edges(self) -> tuple[Transition, ...]:
+        """The transitions, as values."""
+        return tuple(each for each in self.transitions if isinstance(each, Transition))
+
+    @property
+    def chooses_only(self) -> bool:
+        """Whether a transition is the only answer."""
+        return bool(self.transitions) and self.schema is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecisionTask:
+    """A choice made from state, without a model; the first condition that holds wins.
+
+    Attributes:
+        id: Its name in the process.
+        decisions: Conditions and where each leads: a task id or `END`.
+        otherwise: Where it leads when none holds. `None`: on, as behind any task.
+        title: Names it in the log. `None`: the id.
+        description: What a transition to it is shown as.
+        record: Whether the choice becomes an entry of the log.
+    """
+
+    id: str
+    decisions: Sequence[tuple[Criteria, str]]
+    otherwise: str | None = None
+    title: str | None = None
+    description: str | None = None
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "A task")
+        object.__setattr__(self, "decisions", tuple(self.decisions))
+        for criteria, _ in self.decisions:
+            check_criteria(criteria)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScriptTask:
+    """A function of the author, run as one step.
+
+    Attributes:
+        id: Its name in the process.
+        run: `(state)` to outputs or `None`; it works on a copy of state that is committed with
+            its outputs, or dropped when it raises. It may be a coroutine function.
+        state_updates: Where the outputs go.
+        next_task: The task behind it, or `END`.
+        title: Names it in the log. `None`: the id.
+        description: What a transition to it is shown as.
+        record: Whether it becomes an entry of the log.
+    """
+
+    id: str
+    run: Callable[..., Any]
+    state_updates: Updates = None
+    next_task: str | None = None
+    title: str | None = None
+    description: str | None = None
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "A task")
+        check_updates(self.state_updates, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubProcess:
+    """A process run as one step of another; its log stays its own.
+
+    Attributes:
+        id: Its name in the process.
+        process: The process that is run, anew each time.
+        inputs: Values for its state, as state updates are written, from the state of the process
+            around it.
+        state_updates: Where its output goes.
+        next_task: The task behind it, or `END`.
+        failure_task: The task behind it where it fails. `None`: the process around it fails.
+        title: Names it in the log. `None`: the id.
+        description: What a transition to it is shown as.
+    """
+
+    id: str
+    process: Any
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    state_updates: Updates = None
+    next_task: str | None = None
+    failure_task: str | None = None
+    title: str | None = None
+    description: str | None = None
+
+    def __post_init__(self) -> None:
+        check_id(self.id, "A task")
+        check_updates(self.state_updates, self.id)
+        check_updates(self.inputs, self.id)
+
+
+AnyTask = Task | DecisionTask | ScriptTask | SubProcess
+
+
+def name_of(task: AnyTask) -> str:
+    """Name a task in the log: its title, else its id."""
+    return task.title or task.id
+
+
+def _transition(given: Any) -> Transition:
+    if isinstance(given, Transition):
+        return given
+    if isinstance(given, str):
+        return Transition(given)
+    try:
+        return Transition(**given)
+    except TypeError:
+        raise InvalidDefinitionError(
+            "A transition had fields that do not exist.",
+            fix="Pass to, and where wanted label and visible_when.",
+        ) from None

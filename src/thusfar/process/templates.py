@@ -1,0 +1,159 @@
+"""Templates: `${…}` expressions in Jinja2's immutable sandbox; what they yield is never read again.
+
+Source:
+    docs/spec/process.md#templates
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+from thusfar.codec import json_text, to_json
+from thusfar.errors import InvalidTemplateError
+from thusfar.process.entries import Entry
+from thusfar.process.state import State
+
+# Statements and comments open with a character that no text has, so that they cannot be written.
+_UNUSABLE: Final = "\ufdd0"
+_ESCAPED: Final = "\\${"
+
+
+class PartText(str):
+    """The text of a prompt part inside a rendered template, recognised by its type.
+
+    Text cannot pretend to be one, whatever it holds.
+
+    Attributes:
+        pieces: Name and text of each stretch of it, in order.
+    """
+
+    pieces: tuple[tuple[str, str], ...]
+
+    def __new__(cls, pieces: tuple[tuple[str, str], ...]) -> PartText:
+        """Join the pieces of a part."""
+        made = super().__new__(cls, "".join(text for _, text in pieces))
+        made.pieces = pieces
+        return made
+
+    def __str__(self) -> str:
+        return self
+
+
+def check_template(text: str, *, owner: str) -> None:
+    """Check that a template can be read.
+
+    Args:
+        text: The template.
+        owner: What it belongs to, for the message.
+
+    Raises:
+        InvalidTemplateError: `INVALID_TEMPLATE`, when it cannot.
+    """
+    _compiled(text, owner)
+
+
+def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[str]:
+    """Render a template.
+
+    Args:
+        text: The template.
+        scope: Names it can use.
+        owner: What it belongs to, for the message.
+
+    Returns:
+        Its pieces in order; the text of prompt parts as `PartText`.
+
+    Raises:
+        InvalidTemplateError: `INVALID_TEMPLATE`, when it cannot be read, names something that
+            does not exist, or does what the sandbox forbids.
+    """
+    if "${" not in text:
+        return [text] if text else []
+    from jinja2.exceptions import TemplateError
+
+    template = _compiled(text, owner)
+    try:
+        return list(template.root_render_func(template.new_context(dict(scope))))
+    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+        if isinstance(error, InvalidTemplateError):
+            raise
+        raise _refused(owner, "could not be rendered", error) from error
+
+
+def render_text(text: str, scope: Mapping[str, Any], *, owner: str) -> str:
+    """Render a template to one text; see `render_pieces`."""
+    return "".join(render_pieces(text, scope, owner=owner))
+
+
+def json_of(value: Any) -> str:
+    """Write a value as compact JSON; a state without its `history`.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, for a value that is not JSON.
+    """
+    if isinstance(value, State):
+        return json_text(value.values_only)
+    if isinstance(value, Entry):
+        return json_text(value.to_json())
+    if isinstance(value, Sequence) and value and isinstance(value[0], Entry):
+        return json_text([entry.to_json() for entry in value])
+    return json_text(to_json(value))
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    from jinja2 import StrictUndefined
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Environment(ImmutableSandboxedEnvironment):
+        """Reads the items of a mapping by attribute, and never its methods."""
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            if isinstance(obj, Mapping):
+                if attribute in obj:
+                    return obj[attribute]
+                return self.undefined(obj=obj, name=attribute)
+            return super().getattr(obj, attribute)
+
+    environment = Environment(
+        variable_start_string="${",
+        variable_end_string="}",
+        block_start_string=f"{_UNUSABLE}%",
+        block_end_string=f"%{_UNUSABLE}",
+        comment_start_string=f"{_UNUSABLE}#",
+        comment_end_string=f"#{_UNUSABLE}",
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        newline_sequence="\n",
+        autoescape=False,
+    )
+    environment.globals.clear()
+    return environment
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str, owner: str) -> Any:
+    from jinja2.exceptions import TemplateError
+
+    if _UNUSABLE in text:
+        raise _refused(owner, "held the character U+FDD0", None)
+    try:
+        return _environment().from_string(text.replace(_ESCAPED, "${'${'}"))
+    except TemplateError as error:
+        raise _refused(owner, "could not be read", error) from error
+
+
+def _refused(owner: str, what: str, error: Exception | None) -> InvalidTemplateError:
+    line = getattr(error, "lineno", None)
+    facts: dict[str, Any] = {"owner": owner}
+    if isinstance(line, int):
+        facts["line"] = line
+    if type(error).__name__ == "UndefinedError":
+        facts["undefined"] = str(error)
+    return InvalidTemplateError(
+        f"The template of {owner} {what}.",
+        fix="Write ${name} for what exists, or \\${ for the characters themselves.",
+        **facts,
+    )
