@@ -7,9 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from thusfar.storage import open_store
+from thusfar.storage import questions as q
 
 WORKER = """
 import sys, time
@@ -18,6 +23,7 @@ from thusfar import InputBudget, Runtime, history, per_message, plan_sync
 from thusfar.storage import open_store
 
 url, calls, name, hang = sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4] == "hang"
+namespace = sys.argv[5]
 
 def model(**_):
     (calls / f"{name}-{time.time_ns()}").touch()
@@ -36,49 +42,64 @@ planned = plan_sync(
     counter=per_message(lambda m: 50 if "history-summary" in str(m) else 100),
     budget=InputBudget(max=1000),
     policy=history(recent=4, summary={"model": model, "name": "model", "max_tokens": 100}),
-    runtime=Runtime(open_store(url), lease_seconds=1.5),
+    runtime=Runtime(open_store(url, namespace=namespace), lease_seconds=1.5),
 )
 print(planned.receipt.history.covered, [w.code for w in planned.receipt.warnings])
 """
 
 
-def start(tmp_path: Path, name: str, how: str) -> subprocess.Popen[str]:
-    url = f"sqlite:///{tmp_path / 'summaries.db'}"
-    arguments = [sys.executable, "-c", WORKER, url, str(tmp_path / "calls"), name, how]
-    return subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True)
+class Place:
+    """A database of its own, and the calls that were made by workers on it."""
+
+    def __init__(self, url: str, folder: Path) -> None:
+        self.url, self.calls = url, folder / "calls"
+        self.namespace = f"leases-{uuid.uuid4().hex}"
+        self.calls.mkdir()
+
+    def start(self, name: str, how: str) -> subprocess.Popen[str]:
+        arguments = [self.url, str(self.calls), name, how, self.namespace]
+        return subprocess.Popen(
+            [sys.executable, "-c", WORKER, *arguments], stdout=subprocess.PIPE, text=True
+        )
+
+    def kinds(self) -> list[str]:
+        """The kinds of the rows that are left: summaries by their identity, and leases."""
+
+        def steps() -> Any:
+            return (yield q.ReadArtifacts(""))
+
+        store = open_store(self.url, namespace=self.namespace)
+        try:
+            return [row.kind for row in store.run(steps())]
+        finally:
+            store.close()
 
 
-def artifacts(tmp_path: Path) -> list[str]:
-    import apsw
-
-    database = apsw.Connection(str(tmp_path / "summaries.db"))
-    return [kind for (kind,) in database.execute("SELECT kind FROM thusfar_artifact")]
-
-
-@pytest.fixture
-def calls(tmp_path: Path) -> Path:
-    (tmp_path / "calls").mkdir()
-    return tmp_path / "calls"
+@pytest.fixture(params=["sqlite", "postgres"])
+def place(request: Any, tmp_path: Path) -> Place:
+    if request.param == "postgres":
+        return Place(request.getfixturevalue("postgres_url"), tmp_path)
+    return Place(f"sqlite:///{tmp_path / 'summaries.db'}", tmp_path)
 
 
-def test_two_processes_make_one_summary_with_one_call(tmp_path: Path, calls: Path):
-    workers = [start(tmp_path, name, "answer") for name in ("one", "two")]
+def test_two_processes_make_one_summary_with_one_call(place: Place):
+    workers = [place.start(name, "answer") for name in ("one", "two")]
 
     said = [worker.communicate(timeout=60)[0] for worker in workers]
 
     assert [worker.returncode for worker in workers] == [0, 0]
     assert all(line.startswith("8 ") for line in said)
-    assert len(list(calls.iterdir())) == 1
-    assert [kind for kind in artifacts(tmp_path) if kind != "lease"] == artifacts(tmp_path)
-    assert len(artifacts(tmp_path)) == 1
+    assert len(list(place.calls.iterdir())) == 1
+    assert len(place.kinds()) == 1
+    assert place.kinds() != ["lease"]
 
 
-def test_the_holder_of_the_lease_is_killed_in_mid_summary(tmp_path: Path, calls: Path):
-    holder = start(tmp_path, "holder", "hang")
+def test_the_holder_of_the_lease_is_killed_in_mid_summary(place: Place):
+    holder = place.start("holder", "hang")
     deadline = time.monotonic() + 30
-    while not list(calls.iterdir()) and time.monotonic() < deadline:
+    while not list(place.calls.iterdir()) and time.monotonic() < deadline:
         time.sleep(0.02)
-    waiter = start(tmp_path, "waiter", "answer")
+    waiter = place.start("waiter", "answer")
     time.sleep(0.3)
     os.kill(holder.pid, signal.SIGKILL)
 
@@ -87,5 +108,5 @@ def test_the_holder_of_the_lease_is_killed_in_mid_summary(tmp_path: Path, calls:
 
     assert waiter.returncode == 0
     assert said.startswith("8 ")
-    assert sorted(path.name.split("-")[0] for path in calls.iterdir()) == ["holder", "waiter"]
-    assert len([kind for kind in artifacts(tmp_path) if kind != "lease"]) == 1
+    assert sorted(path.name.split("-")[0] for path in place.calls.iterdir()) == ["holder", "waiter"]
+    assert len([kind for kind in place.kinds() if kind != "lease"]) == 1

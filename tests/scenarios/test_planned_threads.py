@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import uuid
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -38,10 +39,13 @@ class Counter:
         return [len(text.split()) for text in texts]
 
 
-@pytest.fixture(params=["memory", "sqlite"])
+@pytest.fixture(params=["memory", "sqlite", "postgres"])
 def store(request: Any, tmp_path: Path) -> Any:
-    url = "memory:" if request.param == "memory" else f"sqlite:///{tmp_path / 'threads.db'}"
-    opened = open_store(url)
+    if request.param == "postgres":
+        url = request.getfixturevalue("postgres_url")
+    else:
+        url = "memory:" if request.param == "memory" else f"sqlite:///{tmp_path / 'threads.db'}"
+    opened = open_store(url, namespace=f"talk-{uuid.uuid4().hex}")
     yield opened
     opened.close()
 
