@@ -23,9 +23,15 @@ def require_whole(owner: str, name: str, value: object, *, least: int = 1) -> No
     """
     if value is None or (type(value) is int and least <= value <= MAX_SAFE_INTEGER):
         return
-    shown = repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
     raise OptionsError(
-        f"{owner} got {name}={shown}.",
+        f"{owner} got {name}={shown(value)}.",
         fix=f"Pass a whole number from {least} to {MAX_SAFE_INTEGER} for {name}.",
         option=name,
     )
+
+
+def shown(value: object) -> str:
+    """Name a value for a message: a number itself, anything else by its type."""
+    if isinstance(value, int) and value.bit_length() > MOST_BITS_SHOWN:
+        return "a number of too many digits"
+    return repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal, get_args
@@ -66,7 +65,6 @@ class RecentHistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
         if (
             isinstance(advance, bool)
             or not isinstance(advance, int | float)
-            or not math.isfinite(advance)
             or not 0 <= advance < 1
         ):
             raise OptionsError(

@@ -22,6 +22,8 @@ from thusfar.errors import TranscriptError
 from thusfar.messages import Message, Text
 
 MAX_DEPTH: Final = 500  # deeper JSON is refused: every reader below recurses at least once a level
+MAX_DIGITS: Final = 4300  # of a whole number: Python itself reads and writes no more
+_TOO_LONG: Final = 10**MAX_DIGITS
 DIGEST_TAG: Final = "tf1:"
 ROOT_CHAIN: Final = "tf1:0"
 
@@ -40,7 +42,8 @@ def canonical_json(value: Any) -> bytes:
 
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, for NaN, an infinity, bytes, a key that is not
-            a string, nesting deeper than 500 levels, or anything that is not JSON.
+            a string, nesting deeper than 500 levels, a whole number of more than 4,300 digits,
+            or anything that is not JSON.
 
     Source:
         docs/spec/codec.md#canonical-json
@@ -98,7 +101,7 @@ def parse_json(text: str | bytes, *, where: str = "the input") -> Any:
             raise
         raise TranscriptError(
             f"{where[:1].upper()}{where[1:]} held a number too long to read.",
-            fix="Write numbers with fewer than 4,300 digits.",
+            fix=f"Write whole numbers with at most {MAX_DIGITS:,} digits.",
         ) from None
 
 
@@ -112,9 +115,12 @@ def require_json(value: Any) -> None:
     while stack:
         item, place, depth = stack.pop()
         kind = type(item)
-        if kind is str or item is None or kind is bool or kind is int:
+        if kind is str or item is None or kind is bool:
             continue
-        if kind is float:
+        if isinstance(item, int):
+            _require_writable(item, place)
+            continue
+        if isinstance(item, float):
             if not math.isfinite(item):
                 raise _not_json("a number that is not finite", _path(place))
             continue
@@ -127,8 +133,13 @@ def require_json(value: Any) -> None:
                 stack.append((child, (place, key), depth + 1))
         elif isinstance(item, list | tuple):
             stack.extend((child, (place, i), depth + 1) for i, child in enumerate(item))
-        elif not isinstance(item, str | int | float):
+        elif not isinstance(item, str):
             raise _not_json(f"a value of type {kind.__name__}", _path(place))
+
+
+def _require_writable(number: int, place: _Place | None) -> None:
+    if not -_TOO_LONG < number < _TOO_LONG:
+        raise _not_json(f"a whole number of more than {MAX_DIGITS:,} digits", _path(place))
 
 
 _Place = tuple[Any, str | int]
@@ -185,6 +196,8 @@ def _plain_scalar(value: Any, place: _Place | None) -> Any:
         value = value.value
     if isinstance(value, float) and not math.isfinite(value):
         raise _not_json("a number that is not finite", _path(place))
+    if isinstance(value, int):
+        _require_writable(value, place)
     for kind in (bool, int, float, str):
         if isinstance(value, kind):
             return kind(value)
@@ -225,7 +238,7 @@ def encode_message(message: Message) -> bytes:
         require_json(message.metadata)
     try:
         return _encoder.encode(message)
-    except (UnicodeEncodeError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):
         return json_text(msgspec.to_builtins(message)).encode()
 
 

@@ -74,6 +74,10 @@ def test_json_text_is_valid_utf8_and_keeps_the_key_order(value):
         assert list(parse_json(text)) == list(value)
 
 
+class Fraction(float):
+    """A number of an application's own class."""
+
+
 @pytest.mark.parametrize(
     ("value", "path"),
     [
@@ -82,7 +86,11 @@ def test_json_text_is_valid_utf8_and_keeps_the_key_order(value):
         ([b"x"], "$[0]"),
         ({"a": {1: 2}}, "$.a"),
         ({"a": {1, 2}}, "$.a"),
+        ({"a": [0, 10**4300]}, "$.a[1]"),
+        ({"a": -(10**4300)}, "$.a"),
+        ({"a": Fraction(float("nan"))}, "$.a"),
     ],
+    ids=["NaN", "infinity", "bytes", "key", "set", "long", "long below 0", "NaN of a class"],
 )
 def test_what_is_not_json_is_refused_with_its_place(value, path):
     with pytest.raises(TranscriptError) as caught:
@@ -102,6 +110,19 @@ def test_what_is_not_json_is_refused_with_its_place(value, path):
 def test_hostile_json_ends_in_a_typed_error(text):
     with pytest.raises(TranscriptError):
         parse_json(text)
+
+
+def test_the_longest_whole_number_is_written_exactly():
+    longest = 10**4300 - 1
+
+    for encode in (canonical_json, json_text):
+        assert parse_json(encode(longest)) == longest
+    assert to_json(longest) == longest
+
+
+def test_metadata_with_a_number_that_cannot_be_written_is_refused():
+    with pytest.raises(TranscriptError):
+        encode_message(Message("user", "Hi", metadata={"n": 10**4300}))
 
 
 def test_deep_values_are_refused_and_not_a_crash():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 from weakref import WeakKeyDictionary
 
-from thusfar._numbers import MAX_SAFE_INTEGER
+from thusfar._numbers import MAX_SAFE_INTEGER, shown
 from thusfar.errors import OptionsError
 from thusfar.tokens.cache import CachedCounter, CountCache
 from thusfar.tokens.confidence import CONFIDENCES, Confidence
@@ -207,9 +207,8 @@ def checked(counts: Any, expected: int, name: str) -> list[int]:
         return list(counts)
     for count in counts:
         if type(count) is not int or not 0 <= count <= MAX_SAFE_INTEGER:
-            shown = repr(count) if type(count) in (int, float) else f"a {type(count).__name__}"
             raise OptionsError(
-                f"The counter {name} answered with {shown}.",
+                f"The counter {name} answered with {shown(count)}.",
                 fix="Return a whole number, at least 0.",
                 counter=name,
             )
