@@ -12,7 +12,7 @@ import pytest
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.storage import SqliteStore, Store, open_store
 from thusfar.testing.store_laws.told import assistant, conversation, sound, user
-from thusfar.thread import SyncThread
+from thusfar.thread import SyncThread, Thread
 
 SECRET = "passport-X123456789"
 FORMS = (SECRET.encode(), SECRET.encode("utf-16-le"), SECRET.encode().hex().encode())
@@ -126,6 +126,63 @@ def test_postgres_rows_are_gone_and_their_versions_after_vacuum(postgres_url: st
     if home.is_dir():
         assert _places(home / "base") == []
     store.close()
+
+
+def test_postgres_says_pending_while_somebody_could_still_see_the_old_row(
+    postgres_url: str,
+) -> None:
+    import psycopg
+
+    store = open_store(postgres_url, namespace=f"pending-{os.getpid()}")
+    told = _told(store)
+    with psycopg.connect(postgres_url) as reader:
+        reader.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        reader.execute("SELECT count(*) FROM thusfar_node").fetchone()
+        told.redact("s1")
+        held = told.verify(erased=True).erasure
+
+    assert held == "pending"
+    assert told.verify(erased=True).erasure == "complete"
+    store.close()
+
+
+def test_postgres_says_pending_to_a_role_that_cannot_vacuum(postgres_url: str) -> None:
+    """The server only warns such a role, and vacuums nothing."""
+    import psycopg
+
+    owner = open_store(postgres_url)
+    role = f"writer_{os.getpid()}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'p'")
+        admin.execute(
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO {role}"
+        )
+        admin.execute(f"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO {role}")
+        told = _as_role(postgres_url, role)
+        told.append(Message("user", (Text(SECRET),), id="s1"))
+        told.redact("s1")
+
+        assert told.verify(erased=True).erasure == "pending"
+
+        mine = Thread(told.read().thread_id, store=owner.within(role)).sync
+        assert mine.verify(erased=True).erasure == "complete"
+        told._thread.store.close()
+        owner.close()
+        admin.execute(f"DROP OWNED BY {role}")
+        admin.execute(f"DROP ROLE {role}")
+
+
+def _as_role(url: str, role: str) -> SyncThread:
+    """Open the store as another role, whatever the URL names."""
+    from psycopg.conninfo import conninfo_to_dict
+
+    given = conninfo_to_dict(url)
+    place = {k: str(v) for k, v in given.items() if k in ("host", "port", "dbname")}
+    query = "&".join(f"{k}={v}" for k, v in place.items() if k != "dbname")
+    store = open_store(
+        f"postgresql://{role}:p@/{place.get('dbname', 'postgres')}?{query}", namespace=role
+    )
+    return Thread("t", store=store).sync
 
 
 def _places(directory: Path) -> list[str]:

@@ -16,6 +16,7 @@ from thusfar.drive import Steps
 from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
 from thusfar.storage.heads import Heads
+from thusfar.storage.postgres_erasure import HINDERED, VACUUMED
 from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.statements import (
@@ -163,16 +164,9 @@ class PostgresSql(Sql):
         yield from self.undo()
         if not ask.thorough:
             return False
-        rows = yield (
-            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-            " AND backend_xmin IS NOT NULL AND pid <> pg_backend_pid()",
-            (),
-        )
-        yield (
-            "VACUUM thusfar_thread, thusfar_head, thusfar_node, thusfar_chain, thusfar_artifact",
-            (),
-        )
-        return not rows[0][0]
+        hindered = yield HINDERED, (list(VACUUMED),)
+        yield f"VACUUM {', '.join(VACUUMED)}", ()
+        return not hindered[0][0]
 
     def undo(self) -> Steps[None]:
         """End what was begun, leaving nothing of it."""
