@@ -7,6 +7,7 @@ from typing import Final
 from thusfar.errors import OptionsError
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1  # the largest integer that JSON peers read exactly
+_MOST_BITS_SHOWN: Final = 128
 
 
 def require_whole(owner: str, name: str, value: object, *, least: int = 1) -> None:
@@ -32,6 +33,6 @@ def require_whole(owner: str, name: str, value: object, *, least: int = 1) -> No
 
 def shown(value: object) -> str:
     """Name a value for a message: a number itself, anything else by its type."""
-    if isinstance(value, int) and value.bit_length() > MOST_BITS_SHOWN:
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
         return "a number of too many digits"
     return repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
