@@ -21,7 +21,7 @@ WRONG_USAGE: Final = 2
 _HELP: Final = """Bound what a model is sent of a long conversation, legally, and say why.
 
 Every command takes --json. Exit status: 0 done, 1 a typed refusal or a finding (code, sentence and
-fix on stderr), 2 a wrong command line. No command changes what it reads.
+fix on stderr), 2 a wrong command line. No command changes a file that it reads.
 """
 
 
