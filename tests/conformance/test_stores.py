@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from thusfar.storage import Store, open_store
-from thusfar.testing.stores import check_law, check_store, store_laws
+from thusfar.testing.stores import check_law, check_store, list_laws
 
-LAWS = store_laws()
+LAWS = list_laws()
 
 
 @pytest.fixture(scope="module", params=["memory", "sqlite", "postgres"])

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from thusfar.testing.stores import check_law as check_law
     from thusfar.testing.stores import check_store as check_store
-    from thusfar.testing.stores import store_laws as store_laws
+    from thusfar.testing.stores import list_laws as list_laws
     from thusfar.testing.strategies import canonical_transcripts as canonical_transcripts
     from thusfar.testing.strategies import texts as texts
     from thusfar.testing.strategies import transcripts as transcripts
@@ -20,7 +20,7 @@ _HOMES = {
     "canonical_transcripts": "strategies",
     "check_law": "stores",
     "check_store": "stores",
-    "store_laws": "stores",
+    "list_laws": "stores",
     "texts": "strategies",
     "transcripts": "strategies",
 }

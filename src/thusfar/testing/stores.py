@@ -16,11 +16,11 @@ from thusfar.testing.store_laws import appending, branching, erasing, racing, re
 Law = Callable[[Store], None]
 
 
-def store_laws() -> dict[str, Law]:
+def list_laws() -> dict[str, Law]:
     """List the laws by name: what holds for every store.
 
     Example:
-        >>> "an_append_is_read_back_equal" in store_laws()
+        >>> "an_append_is_read_back_equal" in list_laws()
         True
     """
     found: dict[str, Law] = {}
@@ -49,7 +49,7 @@ def check_store(store: Store) -> tuple[str, ...]:
         >>> len(check_store(open_store("memory:"))) > 40
         True
     """
-    laws = store_laws()
+    laws = list_laws()
     for name, law in laws.items():
         check_law(store, law, name)
     return tuple(laws)
