@@ -184,3 +184,29 @@ def test_intents_stay_listed_until_the_next_transition_of_their_task():
     assert zone in model.calls[1].prompt
     assert zone in model.calls[2].prompt
     assert process.log.intent_lines() == []
+
+
+@pytest.mark.parametrize("detail", [0, 2, 5])
+def test_a_log_restored_under_other_options_shows_as_many_in_full_as_they_say(detail: int):
+    log = ActionLog(LogOptions(history_detail_items=2, history_max_items=5))
+    for number in range(1, 9):
+        log.add(manual_entry({"summary": str(number)}, seq=number, now=""))
+
+    again = ActionLog.restored(
+        LogOptions(history_detail_items=detail, history_max_items=5), log.snapshot()
+    )
+
+    assert len(again.detail_lines()) == detail
+    assert again.older_lines() == [f"note | {n}" for n in range(1, 9 - detail)]
+
+
+@pytest.mark.parametrize(
+    "fault", [{"recorded": 9}, {"recorded": 1}, {"entries": []}, {"older": []}]
+)
+def test_a_log_with_a_gap_is_not_restored(fault: dict[str, Any]):
+    log = ActionLog(LogOptions(history_detail_items=2, history_max_items=5))
+    for number in range(1, 9):
+        log.add(manual_entry({"summary": str(number)}, seq=number, now=""))
+
+    with pytest.raises(ValueError, match="follow each other"):
+        ActionLog.restored(log.options, {**log.snapshot(), **fault})

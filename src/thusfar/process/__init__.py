@@ -31,6 +31,7 @@ from thusfar.process.tasks import (
     Task,
     Transition,
 )
+from thusfar.process.views import PartialPrompt, PartialPromptConfig
 
 __all__ = [
     "END",
@@ -42,6 +43,8 @@ __all__ = [
     "Finding",
     "HistoryPart",
     "Outcome",
+    "PartialPrompt",
+    "PartialPromptConfig",
     "Process",
     "ProcessEvent",
     "ProcessFailure",

@@ -123,6 +123,10 @@ def _at_once(made: Any) -> Any:
 
 def _called(question: CallModel) -> Any:
     prompt = question.prompt
+    if type(prompt) is not PlannedPrompt:
+        raise OptionsError(
+            "Something was to be sent that is no planned prompt.", fix="Send what was planned."
+        )
     asked: dict[str, Any] = {
         "model": model_name(question.model),
         "prompt": prompt.text,

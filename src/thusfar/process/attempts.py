@@ -79,7 +79,7 @@ def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
             run.errors = ()
             return answer, changes
         process.pending = None
-        run.errors = answer.errors
+        run.errors = process.last_errors = answer.errors
         run.tell(
             AnswerRefused(
                 process_id=process.id,
@@ -157,19 +157,7 @@ def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> C
 
 def _moment(run: Run, task: Task, visible: tuple[Transition, ...]) -> Moment:
     process = run.process
-    return Moment(
-        texts=process.texts,
-        task=task,
-        tasks=process.graph.tasks,
-        visible=visible,
-        state=process.state,
-        log=process.log,
-        errors=run.errors,
-        steps_executed=run.step,
-        process_id=process.id,
-        no_history=process.no_history,
-        inputs=process.position.inputs,
-    )
+    return process.moment(task, visible, errors=run.errors)
 
 
 def _reviewed(

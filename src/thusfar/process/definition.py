@@ -9,13 +9,13 @@ from __future__ import annotations
 import datetime
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
-
-import msgspec
+from typing import Any
 
 from thusfar.drive import adrive, drive
-from thusfar.errors import InvalidStateError
+from thusfar.errors import OptionsError
 from thusfar.process.building import graph_of, prompt_texts
+from thusfar.process.checking import findings_of
+from thusfar.process.criteria import criteria_hold
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.log import (
     DETAIL_ITEMS,
@@ -29,14 +29,14 @@ from thusfar.process.log import (
 from thusfar.process.outcomes import Listener, Outcome
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
-from thusfar.process.prompts import BUILT_IN
-from thusfar.process.routing import Finding, check_graph
+from thusfar.process.prompts import Moment
+from thusfar.process.routing import Finding
 from thusfar.process.schemas import OutputSchema
+from thusfar.process.snapshots import read_snapshot, write_snapshot
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
-from thusfar.process.tasks import AnyTask, SubProcess, Task, check_id
-
-SNAPSHOT_SCHEMA: Final = 1
+from thusfar.process.tasks import AnyTask, Task, Transition, check_id
+from thusfar.process.views import PartialPrompt, PartialPromptConfig, partial_prompt
 
 
 def _utc_now() -> datetime.datetime:
@@ -79,6 +79,7 @@ class Process:
         open_intents: As in `LogOptions`.
         no_history: Keeps history out of all prompts; it is recorded all the same.
         record_history: Whether tasks are recorded. Entries made with `add_history` always are.
+        prompt_modes: Further modes of partial prompts, by name.
         limits: How much a run may use.
         requests: How attempts are planned: budget, capacity, counter, output limit.
         on_event: Told what happens, as it happens.
@@ -132,6 +133,7 @@ class Process:
         open_intents: bool = False,
         no_history: bool = False,
         record_history: bool = True,
+        prompt_modes: Mapping[str, PartialPromptConfig] | None = None,
         limits: RunLimits | None = None,
         requests: RequestSettings | None = None,
         on_event: Listener | None = None,
@@ -180,6 +182,8 @@ class Process:
         self.position = Position(at=self.graph.start)
         self.pending: list[Entry] | None = None
         self.running = False
+        self.last_errors: tuple[str, ...] = ()
+        self.prompt_modes = dict(prompt_modes or {})
 
     def _mirror(self) -> tuple[Entry, ...]:
         return self.log.mirror()
@@ -237,29 +241,49 @@ class Process:
             Targets and prompt parts that do not exist, tasks that nothing leads to, a graph
             without a way to an end, a process inside itself; those of sub-processes too.
         """
-        return tuple(self._findings(()))
+        return tuple(findings_of(self, ()))
 
-    def _findings(self, around: tuple[Process, ...]) -> list[Finding]:
-        found = check_graph(self.graph)
-        known = {*BUILT_IN, *self.texts.optional_prompts}
-        for task in self.graph.tasks.values():
-            if isinstance(task, Task):
-                found += [
-                    Finding(
-                        kind="unknown-part",
-                        task_id=task.id,
-                        message=f"{task.id} omits {name}, which is no part of a prompt.",
-                    )
-                    for name in task.omit
-                    if name not in known
-                ]
-            elif isinstance(task, SubProcess):
-                if any(task.process is each for each in (*around, self)):
-                    message = f"{task.id} runs a process inside itself."
-                    found.append(Finding(kind="inside-itself", task_id=task.id, message=message))
-                else:
-                    found += task.process._findings((*around, self))
-        return found
+    def moment(self, task: Task, visible: Sequence[Transition], *, errors: Sequence[str]) -> Moment:
+        """Gather what a prompt of a task is made from, now."""
+        return Moment(
+            texts=self.texts,
+            task=task,
+            tasks=self.graph.tasks,
+            visible=visible,
+            state=self._state,
+            log=self.log,
+            errors=errors,
+            steps_executed=self.position.steps + 1,
+            process_id=self.id,
+            no_history=self.no_history,
+            inputs=self.position.inputs,
+        )
+
+    def partial_prompt(
+        self, config: PartialPromptConfig | str, *, task: str | None = None
+    ) -> PartialPrompt:
+        """Show the prompt of a task as it would be now, with parts left out, for reading.
+
+        Args:
+            config: What is left out, or the name of a mode.
+            task: Id of the task. `None`: the one that runs, or runs next.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for an unknown mode or name, or a task that asks no
+                model.
+            InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered.
+        """
+        found = self.graph.tasks.get(self.position.at if task is None else task)
+        if not isinstance(found, Task):
+            raise OptionsError(
+                "A partial prompt was asked for at a task that has none.",
+                fix="Pass task=, the id of a task that asks a model.",
+                option="task",
+            )
+        visible = [e for e in found.edges if criteria_hold(e.visible_when, self._state)]
+        errors = self.last_errors if found.id == self.position.at else ()
+        moment = self.moment(found, visible, errors=errors)
+        return partial_prompt(moment, config, self.prompt_modes)
 
     def reset(self, state: Mapping[str, Any] | None = None) -> None:
         """Begin anew: an empty log, a fresh state, and the start task.
@@ -278,6 +302,7 @@ class Process:
         self.log = ActionLog(self.log.options)
         self._state = fresh
         self.position = Position(at=self.graph.start)
+        self.last_errors = ()
 
     def restart(self) -> None:
         """Go back to the start task for a new run; the log and the state stay."""
@@ -297,6 +322,7 @@ class Process:
         self.position.callers = commit.callers
         self.position.steps += 1
         self.pending = None
+        self.last_errors = ()
 
     async def run(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
         """Run to an end.
@@ -332,13 +358,7 @@ class Process:
 
         It stands at the last committed step, also while a step runs.
         """
-        return {
-            "schema": SNAPSHOT_SCHEMA,
-            "process": self.id,
-            "state": msgspec.to_builtins(self._state.values_only),
-            "log": self.log.snapshot(),
-            "position": msgspec.to_builtins(self.position),
-        }
+        return write_snapshot(self.id, self._state.values_only, self.log, self.position)
 
     def restore(self, snapshot: Mapping[str, Any]) -> None:
         """Take over what `snapshot` wrote, in this process or another one of the same definition.
@@ -351,23 +371,10 @@ class Process:
         from thusfar.process.running import require_idle
 
         require_idle(self)
-        if snapshot.get("process") != self.id or snapshot.get("schema") != SNAPSHOT_SCHEMA:
-            raise _foreign("was of another process or version")
-        try:
-            log = ActionLog.restored(self.log.options, snapshot["log"])
-            position = msgspec.convert(snapshot["position"], Position)
-            state = State(snapshot["state"], self._mirror)
-        except (msgspec.ValidationError, KeyError, TypeError) as error:
-            raise _foreign("did not have the shape of one") from error
-        if position.at not in {*self.graph.tasks, "END"}:
-            raise _foreign("stood at a task that does not exist here")
+        log, position, values = read_snapshot(snapshot, self.id, self.graph, self.log.options)
+        state = State(values, self._mirror)
         self.log, self.position, self._state = log, position, state
+        self.last_errors = ()
 
     def __repr__(self) -> str:
         return f"Process({self.id!r}, at={self.position.at!r}, recorded={self.log.recorded})"
-
-
-def _foreign(what: str) -> InvalidStateError:
-    return InvalidStateError(
-        f"A snapshot {what}.", fix="Restore it in a process of the definition that wrote it."
-    )

@@ -202,19 +202,22 @@ class ActionLog:
             HistoryLimitError: `HISTORY_LIMIT`, as for `require_room`; nothing was added.
         """
         self.require_room()
-        shown = detail_line(entry)
+        self._append(entry)
+
+    def _append(self, entry: Entry) -> None:
+        shown = detail_line(entry)  # what could fail stands before what is changed
         self._held.append(entry)
         self._details.append(shown)
         self.recorded = entry.seq
         if len(self._details) > self.options.history_detail_items:
             self._details.popleft()
-            self._compact(self._held[len(self._held) - 1 - self.options.history_detail_items])
+            older = self._held[len(self._held) - 1 - self.options.history_detail_items]
+            self._compact(compact_line(older, most=self.options.history_result_max_chars))
         if len(self._held) > self.options.history_max_items:
             self._held.popleft()
         self._track(entry)
 
-    def _compact(self, entry: Entry) -> None:
-        line = compact_line(entry, most=self.options.history_result_max_chars)
+    def _compact(self, line: str) -> None:
         self._older.add(line)
         if self.options.collapse_equal:
             self._runs.add(line)
@@ -285,20 +288,63 @@ class ActionLog:
     def restored(cls, options: LogOptions, saved: dict[str, Any]) -> ActionLog:
         """Make a log from what `snapshot` wrote.
 
+        Entries in memory are rendered as the options say now; the lines of those that left it
+        stay as they were.
+
         Raises:
-            msgspec.ValidationError: When it has another shape.
+            ValueError: When it has another shape.
         """
         log = cls(options)
         entries = msgspec.convert(saved["entries"], list[Entry])
         lines = msgspec.convert(saved["older"], list[str])
-        log.recorded = msgspec.convert(saved["recorded"], int)
-        log._held.extend(entries)
-        shown = log.recorded - len(lines)
-        log._details.extend(detail_line(each) for each in entries[len(entries) - shown :])
-        for line in lines:
-            log._older.add(line)
-            if options.collapse_equal:
-                log._runs.add(line)
+        recorded = msgspec.convert(saved["recorded"], int)
+        left = recorded - len(entries)
+        numbers = [entry.seq for entry in entries]
+        if not 0 <= left <= len(lines) or numbers != list(range(left + 1, recorded + 1)):
+            raise ValueError("the entries do not follow each other")
+        for line in lines[:left]:
+            log._compact(line)
+        for entry in entries:
+            log._append(entry)
+        log._open.clear()
         for entry in msgspec.convert(saved["open"], list[Entry]):
             log._open[entry.task_id] = entry
         return log
+
+
+class LogSlice:
+    """The newest entries of a log, for a partial prompt; what is left out is counted.
+
+    Args:
+        log: The log.
+        newest: How many entries to show.
+
+    Attributes:
+        recorded: Entries recorded in the log.
+        omitted: Entries that are not shown.
+    """
+
+    def __init__(self, log: ActionLog, newest: int) -> None:
+        self._details = log.detail_lines()[-newest:] if newest else []
+        older = newest - len(self._details)
+        self._older = log.older_lines()[-older:] if older else []
+        self._mirror = log.mirror()[-newest:] if newest else ()
+        self._intents = log.intent_lines()
+        self.recorded = log.recorded
+        self.omitted = log.recorded - len(self._details) - len(self._older)
+
+    def older_texts(self, *, collapsed: bool = False) -> list[str]:  # noqa: ARG002 - never is
+        """The lines of the entries that are shown as a line."""
+        return [f"{line}\n" for line in self._older]
+
+    def detail_lines(self) -> list[str]:
+        """The newest entries in full."""
+        return self._details
+
+    def intent_lines(self) -> list[str]:
+        """The open intents, as the log lists them."""
+        return self._intents
+
+    def mirror(self) -> tuple[Entry, ...]:
+        """The newest entries of the mirror."""
+        return self._mirror

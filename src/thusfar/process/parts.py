@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from thusfar.errors import InvalidTemplateError
 from thusfar.lines import cap, escape_line
+from thusfar.process.log import LogSlice
 from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
 from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE
 from thusfar.process.tasks import END, Transition
@@ -54,6 +55,7 @@ class _Parts:
         self.moment = moment
         self.collapsed = collapsed
         self._making: list[str] = []
+        self._left_out = {SAME.get(name, name) for name in moment.task.omit}
         self.scope: dict[str, Any] = {
             "state": moment.state,
             "goal": moment.texts.goal,
@@ -96,15 +98,19 @@ class _Parts:
         return tuple(pieces)
 
     def _part(self, name: str) -> Pieces:
-        if name in self.moment.task.omit:
+        if name in self._left_out:
             return ()
         if name in self._making:
             raise _no_part("asked for itself", name)
         self._making.append(name)
         try:
-            return self._made(name)
+            made = self._made(name)
         finally:
             self._making.pop()
+        omitted = self.moment.omitted
+        if made and name == "transitionsPrimer" and "transitions" in omitted:
+            return ()
+        return _text(name, f"[{name} omitted]") if made and name in omitted else made
 
     def _made(self, name: str) -> Pieces:
         texts, task = self.moment.texts, self.moment.task
@@ -139,6 +145,8 @@ class _Parts:
         if moment.no_history or moment.task.no_history or not log.recorded:
             return ()
         pieces = [primers.history_primer, "\n"]
+        if isinstance(log, LogSlice) and log.omitted:
+            pieces.append(f"[{log.omitted} earlier entries omitted]\n")
         if older := log.older_texts(collapsed=self.collapsed):
             pieces += [f"{primers.completed_work_primer}\n<{OLDER_ZONE}>\n", *older]
             pieces.append(f"</{OLDER_ZONE}>\n")
@@ -150,11 +158,13 @@ class _Parts:
 
     def _errors(self) -> str:
         moment = self.moment
-        if not moment.errors:
+        if not moment.errors and not moment.omitted_errors:
             return ""
         primer = moment.task.errors_primer
         shown = primer if primer is not None else moment.texts.primers.errors_primer
         lines = [f"- {cap(escape_line(each), ERROR_MAX_CHARS)}" for each in moment.errors]
+        if moment.omitted_errors:
+            lines.append(f"[{moment.omitted_errors} more errors omitted]")
         return "\n".join([shown, *lines])
 
     def _output_format(self) -> str:

@@ -15,12 +15,12 @@ from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import dialect
 from thusfar.drive import drive
-from thusfar.errors import RequestTooLargeError
+from thusfar.errors import OptionsError, RequestTooLargeError
 from thusfar.planner.facts import RequestFacts, Source
 from thusfar.planner.planning import plan_steps
 from thusfar.planner.receipt import RequestReceipt
 from thusfar.planner.sealing import Sealed
-from thusfar.process.log import HistoryPart
+from thusfar.process.log import ActionLog, HistoryPart
 from thusfar.process.parts import attempt_prompt
 from thusfar.process.prompts import AttemptPrompt, Moment
 from thusfar.runtime.collecting import PlanArguments, facts_of_request
@@ -100,21 +100,26 @@ def plan_attempt(
 
     Raises:
         RequestTooLargeError: `REQUEST_TOO_LARGE`, when it does not fit.
+        OptionsError: `INVALID_OPTIONS`, for a moment of which a partial prompt left something out.
         InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered.
     """
+    log = moment.log
+    if moment.omitted or not isinstance(log, ActionLog):
+        raise _partial()
     prompt = attempt_prompt(moment)
     try:
-        return _planned(prompt, moment, model, settings, attempt, schema)
+        return _planned(prompt, moment, log, model, settings, attempt, schema)
     except RequestTooLargeError:
-        if not (prompt.shows_history and moment.log.can_collapse):
+        if not (prompt.shows_history and log.can_collapse):
             raise
     prompt = attempt_prompt(moment, collapsed=True)
-    return _planned(prompt, moment, model, settings, attempt, schema)
+    return _planned(prompt, moment, log, model, settings, attempt, schema)
 
 
 def _planned(
     prompt: AttemptPrompt,
     moment: Moment,
+    log: ActionLog,
     model: Any,
     settings: RequestSettings,
     attempt: int,
@@ -151,9 +156,15 @@ def _planned(
         step=step,
         attempt=attempt,
         parts=_sizes(prompt, facts),
-        history=moment.log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
+        history=log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
     )
     return PlannedPrompt(system=prompt.system, text=prompt.text, schema=schema, receipt=receipt)
+
+
+def _partial() -> OptionsError:
+    return OptionsError(
+        "A partial prompt was to be sent.", fix="Send the prompt that the process plans itself."
+    )
 
 
 def _no_question(question: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import msgspec
 
-from thusfar.process.log import ActionLog
+from thusfar.process.log import ActionLog, LogSlice
 from thusfar.process.state import State
 from thusfar.process.tasks import AnyTask, Task, Transition
 
@@ -144,6 +144,8 @@ class Moment:
         process_id: Id of the process.
         no_history: Whether the process keeps history out of prompts.
         inputs: Input of the process.
+        omitted: Parts that a partial prompt leaves out; never of a prompt that is sent.
+        omitted_errors: Complaints that a partial prompt leaves out.
     """
 
     texts: PromptTexts
@@ -151,9 +153,11 @@ class Moment:
     tasks: Mapping[str, AnyTask]
     visible: Sequence[Transition]
     state: State
-    log: ActionLog
+    log: ActionLog | LogSlice
     errors: Sequence[str]
     steps_executed: int
     process_id: str
     no_history: bool
     inputs: Any = None
+    omitted: frozenset[str] = frozenset()
+    omitted_errors: int = 0

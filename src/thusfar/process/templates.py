@@ -41,6 +41,12 @@ class PartText(str):
         return self
 
 
+class OmittedValue(str):
+    """What stands for a value that a partial prompt leaves out, and for all inside it."""
+
+    __slots__ = ()
+
+
 def check_template(text: str, *, owner: str) -> None:
     """Check that a template can be read.
 
@@ -110,7 +116,12 @@ def _environment() -> Any:
     class Environment(ImmutableSandboxedEnvironment):
         """Reads the items of a mapping by attribute, and never its methods."""
 
+        def getitem(self, obj: Any, argument: Any) -> Any:
+            return obj if isinstance(obj, OmittedValue) else super().getitem(obj, argument)
+
         def getattr(self, obj: Any, attribute: str) -> Any:
+            if isinstance(obj, OmittedValue):
+                return obj
             if isinstance(obj, Mapping):
                 if attribute in obj:
                     return obj[attribute]

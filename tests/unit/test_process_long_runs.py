@@ -1,0 +1,69 @@
+"""Long runs: every line to the end, memory bounded, and no step dearer than the ones before."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from thusfar.models import Scripted
+from thusfar.process import END, Process, RunLimits, Task
+from thusfar.process.lines import BLOCK_LINES, LineBlocks
+
+STEPS = 10_000
+
+
+def looping(steps: int) -> tuple[Process, list[Any], list[str]]:
+    receipts: list[Any] = []
+    last: list[str] = []
+
+    def next_step(call: Any) -> str:
+        last[:] = [call.prompt]
+        model.calls.clear()
+        number = process.log.recorded + 1
+        target = END if number == steps else "a"
+        return json.dumps({"goTo": target, "intent": f"file {number}", "stepAfter": "next"})
+
+    model = Scripted(next_step)
+    process = Process(
+        [Task(id="a", transitions=["a", END])],
+        model=model,
+        limits=RunLimits(max_steps=steps),
+        history_max_items=50,
+        on_event=lambda event: (
+            receipts.append(event.receipt) if hasattr(event, "receipt") else None
+        ),
+    )
+    assert process.run_sync().status == "finished"
+    return process, receipts, last
+
+
+def test_ten_thousand_steps_keep_every_line_and_little_else():
+    process, receipts, last = looping(STEPS)
+
+    assert len(process.history) == 50
+    assert process.log.recorded == STEPS
+    prompt = last[0]
+    lines = prompt.split("<completed-work>\n")[1].split("\n</completed-work>")[0].split("\n")
+    assert lines == [f"a -> a | file {n}" for n in range(1, STEPS - 10)]
+    for number, receipt in enumerate(receipts):
+        part = receipt.history
+        if number:
+            assert part.recorded == number == part.lines + part.in_full
+            assert part.left_memory == max(0, number - 50)
+
+
+def test_what_a_step_adds_to_the_work_of_a_prompt_does_not_grow():
+    """A full block is one object for good, so a prompt hands on blocks and at most one open one."""
+    blocks = LineBlocks()
+    for number in range(STEPS):
+        blocks.add(f"line {number}")
+    before = blocks.texts()
+
+    blocks.add("one more")
+    after = blocks.texts()
+
+    full = STEPS // BLOCK_LINES
+    assert all(a is b for a, b in zip(before[:full], after[:full], strict=True))
+    assert len(after) <= full + BLOCK_LINES
+    assert len(blocks) == STEPS + 1
+    assert blocks.lines()[-2:] == [f"line {STEPS - 1}", "one more"]
