@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from thusfar.codec import to_json
 from thusfar.codes import CODES
 from thusfar.tokens import Confidence, TokenCount
 
@@ -131,7 +132,7 @@ class HistoryReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Fa
 
     def to_json(self) -> dict[str, Any]:
         """Convert to plain JSON values."""
-        made: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        made: dict[str, Any] = to_json(self)
         return made
 
     def __str__(self) -> str:

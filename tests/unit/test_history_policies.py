@@ -216,3 +216,12 @@ def test_a_pinned_opener_is_a_pin_and_not_outside_the_caps():
     assert receipt.opener == ()
     assert "HISTORY_OPENER_OUTSIDE_CAP" not in [w.code for w in receipt.warnings]
     assert receipt.kept == ((0, 1), (7, 10))
+
+
+def test_a_receipt_is_json_whatever_an_id_holds():
+    talk = [{"role": "tool", "tool_call_id": "\ud800", "content": "x"}, *TALK[:2]]
+
+    receipt = history.recent(9, repair="drop").project(talk).receipt
+
+    assert receipt.to_json()["repairs"][0]["call_ids"] == ["\ud800"]
+    assert receipt.to_json()["kept"] == [[1, 3]]

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from thusfar.codec import to_json
 from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning
 
 REQUEST_SCHEMA: Final = 1
@@ -201,7 +202,7 @@ class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):
 
     def to_json(self) -> dict[str, Any]:
         """Convert to plain JSON values."""
-        made: dict[str, Any] = msgspec.to_builtins(self)
+        made: dict[str, Any] = to_json(self)
         return made
 
     def __str__(self) -> str:
