@@ -17,6 +17,7 @@ import msgspec
 
 from thusfar._options import RepairMode
 from thusfar.dialects.base import Dialect, answer_note, lower_beside
+from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Message, Part, Text, ToolCall, ToolResult
 from thusfar.receipt import Repair, RepairKind
 from thusfar.units import Grouping, Place
@@ -117,7 +118,7 @@ def _ids(grouping: Grouping, position: int, calls: Sequence[int]) -> tuple[str, 
 def _unknown_results(
     behind: dict[Place, int], messages: Sequence[Any], dialect: Dialect, first: int
 ) -> dict[Place, ToolResult]:
-    """Make a marked result for each of these calls that plain text can answer."""
+    """Make a marked result for each of these calls that has one on its wire."""
     found: dict[Place, ToolResult] = {}
     calls: dict[int, list[ToolCall]] = {}
     for position, index in behind:
@@ -126,9 +127,12 @@ def _unknown_results(
             calls[position] = [part for part in parts if isinstance(part, ToolCall)]
         call = calls[position][index]
         note = answer_note(dialect, call)
-        if note is not None:
-            unknown = (Text(UNKNOWN_OUTCOME),)
-            found[position, index] = ToolResult(call.id, call.name, unknown, True, note)
+        result = ToolResult(call.id, call.name, (Text(UNKNOWN_OUTCOME),), True, note)
+        try:
+            dialect.lower(Message("tool", (result,)))
+        except UnsupportedPartError:
+            continue
+        found[position, index] = result
     return found
 
 
@@ -138,7 +142,7 @@ def _not_closable(
     """Find the unanswered calls that no result can be given to: their message goes without them.
 
     Their own message uses the id again; or the result would end the answer of which another
-    call still waits; or no text can answer a call of that type.
+    call still waits; or no text can answer the call on its wire.
     """
     waits = min((position for position, _ in grouping.pending), default=len(grouping.facts))
     found: dict[int, set[int]] = {}

@@ -83,8 +83,12 @@ def test_a_made_shell_result_is_no_success_and_a_made_patch_result_failed():
     assert patch["status"] == "failed"
 
 
-def test_a_call_that_no_text_can_answer_is_left_out_under_close():
-    projection = closed(ASKED, COMPUTER, ASKED)
+WITHOUT_ID = {"type": "function_call", "id": "fc_1", "name": "f", "arguments": "{}"}
+
+
+@pytest.mark.parametrize("call", [COMPUTER, WITHOUT_ID])
+def test_a_call_that_no_text_can_answer_is_left_out_under_close(call: dict[str, Any]):
+    projection = closed(ASKED, call, ASKED)
 
     assert projection.messages == [ASKED, ASKED]
     assert [(note.kind, note.reason) for note in projection.receipt.repairs] == [

@@ -129,16 +129,13 @@ def flatten(dialect: Dialect, messages: Sequence[Any]) -> Flat:
     )
 
 
-def answer_note(dialect: Dialect, call: ToolCall) -> str | None:
-    """Write the `wire` of a result of plain text that answers a call.
+def answer_note(dialect: Dialect, call: ToolCall) -> str:
+    """Write the `wire` of a result that answers a call; mostly empty.
 
     A dialect may have `answer_note(call)`, where not every type of call takes the same type of
     result.
-
-    Returns:
-        Text for `ToolResult.wire`, mostly empty; `None` where no text can answer the call.
     """
-    noted: Callable[[ToolCall], str | None] | None = getattr(dialect, "answer_note", None)
+    noted: Callable[[ToolCall], str] | None = getattr(dialect, "answer_note", None)
     return noted(call) if noted else ""
 
 

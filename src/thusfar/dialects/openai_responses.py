@@ -112,8 +112,8 @@ class OpenAIResponses:
         """
         return lower_message(message)
 
-    def answer_note(self, call: ToolCall) -> str | None:
-        """Write the note of a plain-text result that answers a call; see `base.answer_note`."""
+    def answer_note(self, call: ToolCall) -> str:
+        """Write the note of a result that answers a call; see `base.answer_note`."""
         return answer_note(call)
 
 

@@ -257,17 +257,15 @@ def answer_facts(kind: str, *, is_error: bool) -> dict[str, Any]:
     return facts
 
 
-def answer_note(call: ToolCall) -> str | None:
-    """Write the note of a plain-text result that answers a call; see `base.answer_note`.
+def answer_note(call: ToolCall) -> str:
+    """Write the note of a result that answers a call; see `base.answer_note`.
 
     The output of an unknown type of call is named after it, as those of the known types are.
     """
     kind = noted(call.wire, NAME).get("kind")
     if kind is None or kind == "function_call":
         return ""
-    if kind in ANSWERED_BY_TEXT:
-        return note(NAME, kind=kind)
-    return None if kind in CALLS else note(NAME, kind=f"{kind}_output")
+    return note(NAME, kind=kind if kind in CALLS else f"{kind}_output")
 
 
 def lower_output(result: ToolResult) -> dict[str, Any]:

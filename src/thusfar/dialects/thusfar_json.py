@@ -67,7 +67,7 @@ class ThusfarJSON:
         """Return the message, or its JSON form beside JSON; see `base.lower_beside`."""
         return (to_json(message),) if isinstance(neighbour, Mapping) else (message,)
 
-    def answer_note(self, call: ToolCall) -> str | None:
+    def answer_note(self, call: ToolCall) -> str:
         """Write the note of a result by the wire that the call is from; see `base.answer_note`."""
         return answer_note(call)
 
