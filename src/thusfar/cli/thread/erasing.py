@@ -138,7 +138,10 @@ def confirmed(question: str) -> bool:
         )
     sys.stderr.write(f"{question} [y/N] ")
     sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
+    if sys.stdin.readline().strip().lower() in ("y", "yes"):
+        return True
+    sys.stderr.write("Nothing was erased.\n")
+    return False
 
 
 def _named(ids: tuple[str, ...]) -> str:
