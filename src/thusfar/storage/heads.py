@@ -38,7 +38,8 @@ class Heads:
         if len(self._rows) >= REMEMBERED:
             self._rows.clear()
             self._shy.clear()
-        self._rows[key] = msgspec.structs.replace(head, tip=GUESSED)
+        guess = head if head.tip == GUESSED else msgspec.structs.replace(head, tip=GUESSED)
+        self._rows[key] = guess
 
     def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
         """Drop the heads that changes put elsewhere."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 # ruff: noqa: A002 - `id` and `open` are the words of the contract
 import os
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from thusfar.drive import Steps
 from thusfar.errors import (
@@ -37,6 +37,7 @@ from thusfar.storage.rows import (
     ThreadRow,
     first_of,
 )
+from thusfar.thread.following import follow
 from thusfar.thread.paths import (
     Context,
     decode,
@@ -83,55 +84,85 @@ def append_steps(
     """Append one causal group; see `Thread.append`."""
     group = prepare(ctx, messages)
     at = clock()
-    given = any(one.given for one in group)
-    guess, whole = True, not isinstance(after, Head)
+    behind_head, guess = isinstance(after, Head), True
     while True:
-        head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, whole, guess)
-        before = head
+        head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, not behind_head, guess)
         guess = False
-        if head is None:
-            head = yield from first_head(ctx, at)
-        try:
-            if isinstance(after, Head) or (head.node and after == head.head_id):
-                place = place_of_head(head)
-                parent_id: str | None = head.head_id or None
-            else:
-                place, parent_id = yield from place_after(ctx, after)
-            marks = advance(place, [one.message for one in group], open=open, exact=exact)
-        except ThreadError:
-            if head.tip == GUESSED:
-                continue
-            if given and (found := (yield from stored(group))):
-                return (yield from replay(ctx, group, found, after))
-            raise
-        if head.flags & SPENT:
-            yield from refuse_spent(group)
-        if place.node == head.node:
-            grown = yield from grow(ctx, place, tip=bool(head.tip))
-            nodes, chains = rows_of(group, marks, place, grown, head.salt, at)
-            moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
-            written = yield q.AppendGroup(moved, before, nodes, chains)
-            status: Literal["selected", "alternative"] = "selected"
-            selected: str | None = moved.head_id
-        elif head.tip == GUESSED:
-            continue
+        plain = None
+        if behind_head and head is not None and len(group) == 1:
+            plain = follow(head, group[0], at)
+        if plain is None or head is None:
+            commit = yield from _append_after(ctx, group, head, after, at, open=open, exact=exact)
+        elif (yield plain):
+            commit = _receipt(ctx, group, head.head_id, at)
         else:
-            if given and (found := (yield from stored(group))):
-                return (yield from replay(ctx, group, found, after))
-            written = yield from add_alternative(ctx, group, marks, place, head, at)
-            status, selected = "alternative", head.head_id or None
-        if written:
-            return ThreadCommit(
-                thread_id=ctx.thread_id,
-                status=status,
-                message_ids=tuple([one.message.id or "" for one in group]),
-                parent_id=parent_id,
-                selected_head=selected,
-                committed_at=at,
-            )
-        found = yield from stored(group)
-        if found:
+            commit = yield from _replayed(ctx, group, after)
+        if commit is not None:
+            return commit
+
+
+def _append_after(
+    ctx: Context,
+    group: Sequence[Prepared],
+    before: HeadRow | None,
+    after: After,
+    at: int,
+    *,
+    open: bool,
+    exact: bool,
+) -> Steps[ThreadCommit | None]:
+    """Append a group at its place; `None` when the owner stands elsewhere than was known."""
+    given = any(one.given for one in group)
+    head = before if before is not None else (yield from first_head(ctx, at))
+    try:
+        if isinstance(after, Head) or (head.node and after == head.head_id):
+            place, parent = place_of_head(head), head.head_id
+        else:
+            place, parent = (yield from place_after(ctx, after)), after or ""
+        marks = advance(place, [one.message for one in group], open=open, exact=exact)
+    except ThreadError:
+        if head.tip == GUESSED:
+            return None
+        if given and (found := (yield from stored(group))):
             return (yield from replay(ctx, group, found, after))
+        raise
+    if head.flags & SPENT:
+        yield from refuse_spent(group)
+    if place.node == head.node:
+        grown = yield from grow(ctx, place, tip=bool(head.tip))
+        nodes, chains = rows_of(group, marks, place, grown, head.salt, at)
+        moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
+        if (yield q.AppendGroup(moved, before, nodes, chains)):
+            return _receipt(ctx, group, parent, at)
+    elif head.tip == GUESSED:
+        return None
+    else:
+        if given and (found := (yield from stored(group))):
+            return (yield from replay(ctx, group, found, after))
+        yield from add_alternative(ctx, group, marks, place, head, at)
+        return _receipt(ctx, group, parent, at, beside=head.head_id)
+    return (yield from _replayed(ctx, group, after))
+
+
+def _receipt(
+    ctx: Context, group: Sequence[Prepared], parent: str, at: int, *, beside: str | None = None
+) -> ThreadCommit:
+    """Make the receipt of a group; `beside` is the head it did not become, empty for none."""
+    ids = tuple([one.message.id or "" for one in group])
+    return ThreadCommit(
+        thread_id=ctx.thread_id,
+        status="selected" if beside is None else "alternative",
+        message_ids=ids,
+        parent_id=parent or None,
+        selected_head=ids[-1] if beside is None else beside or None,
+        committed_at=at,
+    )
+
+
+def _replayed(ctx: Context, group: Sequence[Prepared], after: After) -> Steps[ThreadCommit | None]:
+    """Answer an append that was not written from what is stored already, if it is."""
+    found = yield from stored(group)
+    return (yield from replay(ctx, group, found, after)) if found else None
 
 
 def first_head(ctx: Context, at: int) -> Steps[HeadRow]:
@@ -171,15 +202,13 @@ def new_salt() -> str:
     return os.urandom(16).hex()
 
 
-def place_after(ctx: Context, after: str | Head | None) -> Steps[tuple[Place, str | None]]:
+def place_after(ctx: Context, after: str | None) -> Steps[Place]:
     """Find the place behind a message, which must end a group; `None` is the root."""
     if after is None:
-        return ROOT, None
-    assert isinstance(after, str)
+        return ROOT
     row = yield from find(ctx, after)
     require_boundary(row)
-    place = yield from place_at(row.node)
-    return place, after
+    return (yield from place_at(row.node))
 
 
 def grow(ctx: Context, place: Place, *, tip: bool) -> Steps[int]:
@@ -263,7 +292,7 @@ def add_alternative(
     place: Place,
     head: HeadRow,
     at: int,
-) -> Steps[bool]:
+) -> Steps[None]:
     """Within a lock: store a group beside the selected path, remembered as where it continues."""
     following: list[NodeRow] = (
         (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
@@ -278,7 +307,6 @@ def add_alternative(
     if first & POSITION_MASK == 0:
         changes.append(q.PutLeaf(LeafRow(first, ctx.thread_id, nodes[-1].node)))
     yield q.Write(tuple(changes))
-    return True
 
 
 def stored(group: Sequence[Prepared]) -> Steps[dict[bytes, NodeRow]]:

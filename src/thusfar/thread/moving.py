@@ -105,7 +105,7 @@ def regenerate_steps(
         return (yield from replay(ctx, group, found, question))
     if head.flags & SPENT:
         yield from refuse_spent(group)
-    place, _ = yield from place_after(ctx, question)
+    place = yield from place_after(ctx, question)
     return (yield from _select_new(ctx, group, place, head, at, open=open))
 
 

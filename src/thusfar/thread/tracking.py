@@ -183,11 +183,11 @@ def ending(mark: Mark) -> Mark:
 
 def _plain_mark(place: Place, facts: Facts) -> Mark:
     depth = place.depth + 1
-    turn, run, flags = _turn(place.turn, place.run, place.flags, depth, facts)
+    turn, run, flags = turn_after(place.turn, place.run, place.flags, depth, facts)
     return Mark(depth, turn, depth, run, flags | BOUNDARY, "")
 
 
-def _turn(turn: int, run: int, flags: int, depth: int, facts: Facts) -> tuple[int, int, int]:
+def turn_after(turn: int, run: int, flags: int, depth: int, facts: Facts) -> tuple[int, int, int]:
     """Apply the turn rule to one message outside every exchange; see docs/spec/units.md."""
     flags &= ANSWERED | ASKED
     if facts.role == "system":
@@ -248,7 +248,9 @@ class _Walk:
             self.flags |= ANSWERED if facts.role == "assistant" else 0
             return
         leads = self.flags & LEADS
-        self.turn, self.run, self.flags = _turn(self.turn, self.run, self.flags, self.depth, facts)
+        self.turn, self.run, self.flags = turn_after(
+            self.turn, self.run, self.flags, self.depth, facts
+        )
         self.flags |= leads
 
     def _open(self, call: Link, exchange: int) -> None:
