@@ -9,11 +9,9 @@ Source:
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -23,6 +21,7 @@ from thusfar.errors import Diagnostic, PreparationError, RequestCompositionError
 from thusfar.planner.contributors import Droppable
 from thusfar.planner.ladders import entry_id, split_use
 from thusfar.planner.receipt import RequestReceipt
+from thusfar.runtime.calling import acall_within, call_within
 from thusfar.runtime.collecting import PlanArguments
 
 HOOK_SECONDS: Final = 30.0  # what it may take; the user is waiting
@@ -153,41 +152,23 @@ async def aprepare(hook: PrepareStep, seen: StepContext, *, seconds: float) -> A
         PreparationError: `PREPARATION_FAILED`, when it raised or took too long.
     """
     try:
-        async with asyncio.timeout(seconds):
-            if inspect.iscoroutinefunction(hook):
-                return await hook(seen)
-            made = await asyncio.to_thread(hook, seen)
-            return await made if inspect.isawaitable(made) else made
-    except TimeoutError as error:
-        raise _failed("timeout") from error
+        return await acall_within(partial(hook, seen), seconds)
     except Exception as error:
-        raise _failed("callback") from error
+        raise _failed(error) from error
 
 
 def prepare(hook: PrepareStep, seen: StepContext, *, seconds: float) -> Any:
     """Call a hook and wait for it; errors as for `aprepare`."""
-    outcome: list[Any] = []
-    raised: list[Exception] = []
-
-    def work() -> None:
-        try:
-            outcome.append(hook(seen))
-        except Exception as error:  # noqa: BLE001 - carried to the thread that waits
-            raised.append(error)
-
-    worker = threading.Thread(target=work, name="thusfar-hook", daemon=True)
-    worker.start()
-    worker.join(seconds)
-    if worker.is_alive():
-        raise _failed("timeout")
-    if raised:
-        raise _failed("callback") from raised[0]
-    return outcome[0]
+    try:
+        return call_within(partial(hook, seen), seconds)
+    except Exception as error:
+        raise _failed(error) from error
 
 
-def _failed(reason: str) -> PreparationError:
+def _failed(error: Exception) -> PreparationError:
+    late = isinstance(error, TimeoutError)
     return PreparationError(
-        "A hook took too long." if reason == "timeout" else "A hook raised an error.",
+        "A hook took too long." if late else "A hook raised an error.",
         fix="Correct the hook; nothing was sent.",
-        reason=reason,
+        reason="timeout" if late else "callback",
     )

@@ -5,9 +5,6 @@ What a model raises is an answer to the strategy, which decides whether to ask a
 
 from __future__ import annotations
 
-import asyncio
-import inspect
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,6 +17,7 @@ from thusfar.models.contracts import (
     generator_of,
 )
 from thusfar.planner.receipt import SupportReceipt
+from thusfar.runtime.calling import acall_within, call_within
 from thusfar.summaries.values import NativeCall, SupportAnswer, SupportCall, SupportFailure
 from thusfar.tokens import Measure
 
@@ -112,14 +110,7 @@ class Supporter:
     async def acall(self, call: SupportCall | NativeCall) -> SupportAnswer | SupportFailure:
         """Call the model without blocking the event loop."""
         try:
-            asking = self._asking(call)
-            async with asyncio.timeout(self.timeout_seconds):
-                if inspect.iscoroutinefunction(asking.func):  # type: ignore[attr-defined]
-                    said = await asking()
-                else:
-                    said = await asyncio.to_thread(asking)
-                    if inspect.isawaitable(said):
-                        said = await said
+            said = await acall_within(self._asking(call), self.timeout_seconds)
             return self._answered(call, as_text(said))
         except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
             return self._failed(call, error)
@@ -127,30 +118,7 @@ class Supporter:
     def call(self, call: SupportCall | NativeCall) -> SupportAnswer | SupportFailure:
         """Call the model and wait for it, at most as long as the time limit."""
         try:
-            return self._answered(call, as_text(self._within_time(call)))
+            said = call_within(self._asking(call), self.timeout_seconds)
+            return self._answered(call, as_text(said))
         except Exception as error:  # noqa: BLE001 - a model may raise anything; it is an answer here
             return self._failed(call, error)
-
-    def _within_time(self, call: SupportCall | NativeCall) -> Any:
-        outcome: list[Any] = []
-        raised: list[BaseException] = []
-
-        def work() -> None:
-            try:
-                said = self._asking(call)()
-                outcome.append(asyncio.run(_awaited(said)) if inspect.isawaitable(said) else said)
-            except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
-                raised.append(error)
-
-        worker = threading.Thread(target=work, name="thusfar-summary", daemon=True)
-        worker.start()
-        worker.join(self.timeout_seconds)
-        if worker.is_alive():
-            raise TimeoutError
-        if raised:
-            raise raised[0]
-        return outcome[0]
-
-
-async def _awaited(said: Any) -> Any:
-    return await said
