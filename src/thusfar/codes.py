@@ -55,6 +55,7 @@ _ERRORS = {
     "HISTORY_LIMIT": "The action log was full, and its author chose to stop there.",
     "NO_ROUTE": "A run could not go on from a task.",
     "TASK_FAILED": "A function that belongs to a task raised.",
+    "RUN_CANCELLED": "A run was cancelled before its end.",
     "PROCESS_RUNNING": "A process was used while it runs.",
 }
 

@@ -331,6 +331,12 @@ class TaskFailedError(ProcessError):
     code = "TASK_FAILED"
 
 
+class RunCancelledError(ProcessError):
+    """A run was cancelled, and so has no output."""
+
+    code = "RUN_CANCELLED"
+
+
 class ProcessRunningError(ProcessError):
     """The process runs already, and one object runs once at a time."""
 

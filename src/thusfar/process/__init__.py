@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+from thusfar.process.control import RunHandle
 from thusfar.process.definition import Process
 from thusfar.process.entries import Entry
 from thusfar.process.log import HistoryPart
@@ -50,6 +51,7 @@ __all__ = [
     "ProcessFailure",
     "PromptPlanned",
     "RequestSettings",
+    "RunHandle",
     "RunLimits",
     "ScriptTask",
     "StepCommitted",

@@ -9,8 +9,9 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import (
     HistoryError,
     OptionsError,
@@ -19,8 +20,11 @@ from thusfar.errors import (
     TaskFailedError,
 )
 from thusfar.models.contracts import GeneratedObject, as_text, generator_of
+from thusfar.process.control import Control, RunStopped
 from thusfar.process.planning import PlannedPrompt
 from thusfar.runtime.collecting import model_name
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +37,7 @@ class CallModel:
         max_output_tokens: Output limit.
         timeout_seconds: How long it may take. `None`: any time.
         monotonic: Tells the time, for calls that cannot be interrupted.
+        control: What may end it from outside.
     """
 
     model: Any
@@ -40,6 +45,18 @@ class CallModel:
     max_output_tokens: int | None
     timeout_seconds: float | None
     monotonic: Callable[[], float]
+    control: Control | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wait:
+    """Wait until the run may go on.
+
+    Attributes:
+        control: What was asked of the run.
+    """
+
+    control: Control
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,6 +72,22 @@ class CallFunction:
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     task_id: str
+
+
+def driven(steps: Steps[Result]) -> Result:
+    """Drive a run; whatever interrupts it, the process is free again."""
+    try:
+        return drive(steps, answer)
+    finally:
+        steps.close()
+
+
+async def adriven(steps: Steps[Result]) -> Result:
+    """Drive a run; also when its task is cancelled, the process is free again."""
+    try:
+        return await adrive(steps, aanswer)
+    finally:
+        steps.close()
 
 
 def answer(question: Any) -> Any:
@@ -81,6 +114,8 @@ async def aanswer(question: Any) -> Any:
     """Answer a question of a run; see `answer`. A model call that takes too long is cancelled."""
     import asyncio
 
+    if isinstance(question, Wait):
+        return await question.control.go()
     if isinstance(question, CallFunction):
         with _Translated(_function_failed, question.task_id):
             return await _awaited(question.function(*question.arguments))
@@ -90,7 +125,8 @@ async def aanswer(question: Any) -> Any:
             scope = asyncio.timeout(question.timeout_seconds)
             try:
                 async with scope:
-                    made = await made
+                    control = question.control
+                    made = await (made if control is None else control.call(made))
             except TimeoutError:
                 if not scope.expired():
                     raise
@@ -155,7 +191,7 @@ class _Translated:
         return None
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
-        if isinstance(error, Exception) and not isinstance(error, HistoryError):
+        if isinstance(error, Exception) and not isinstance(error, HistoryError | RunStopped):
             raise self._failed(*self._arguments) from error
 
 

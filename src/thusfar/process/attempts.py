@@ -152,6 +152,7 @@ def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> C
         max_output_tokens=run.process.requests.max_output_tokens,
         timeout_seconds=left,
         monotonic=run.process.monotonic,
+        control=run.control,
     )
 
 

@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from thusfar.drive import adrive, drive
 from thusfar.errors import OptionsError
 from thusfar.process.building import graph_of, prompt_texts
 from thusfar.process.checking import findings_of
+from thusfar.process.control import Control, RunHandle
 from thusfar.process.criteria import criteria_hold
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.log import (
@@ -338,20 +338,35 @@ class Process:
             InvalidDefinitionError: `INVALID_DEFINITION`, when `check()` finds what stops a run.
             ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
         """
-        from thusfar.process.answering import aanswer
+        from thusfar.process.answering import adriven
         from thusfar.process.running import run_steps
 
-        return await adrive(run_steps(self, input), aanswer)
+        return await adriven(run_steps(self, input))
+
+    def start(self, input: Mapping[str, Any] | None = None) -> RunHandle:  # noqa: A002
+        """Start a run in the running event loop, with a handle to pause and to end it.
+
+        Awaited, the handle gives what `run` does, and raises what it raises.
+        """
+        import asyncio
+
+        from thusfar.process.answering import adriven
+        from thusfar.process.running import require_idle, run_steps
+
+        require_idle(self)
+        control = Control()
+        steps = run_steps(self, input, control=control)
+        return RunHandle(asyncio.create_task(adriven(steps)), control)
 
     def run_sync(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
         """Run to an end, for code without an event loop; see `run`.
 
         A model call cannot be interrupted here: an answer that comes too late is not used.
         """
-        from thusfar.process.answering import answer
+        from thusfar.process.answering import driven
         from thusfar.process.running import run_steps
 
-        return drive(run_steps(self, input), answer)
+        return driven(run_steps(self, input))
 
     def snapshot(self) -> dict[str, Any]:
         """Write everything a run needs to go on, as JSON values.

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from thusfar.errors import HistoryError
+from thusfar.errors import HistoryError, RunCancelledError
 from thusfar.process.entries import Entry
 from thusfar.process.planning import StepReceipt
 
@@ -44,17 +44,20 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended.
 
     Attributes:
-        status: `finished` or `failed`.
+        status: `finished`, `failed`, `cancelled`, or `early` where it was asked to finish early.
         output: The output of a run that finished: the fields that its schema declares, else the
-            whole state; `None` when it failed.
-        failure: Why it failed; `None` when it finished.
+            whole state. Of one that ended `early` the same as it was by then, unchecked. `None`
+            for the others.
+        failure: Why it failed; `None` when it did not.
+        reason: Why it was cancelled or asked to finish early.
         steps: Steps committed in this run.
         calls: Model calls made in this run, those for refused answers included.
     """
 
-    status: Literal["finished", "failed"]
+    status: Literal["finished", "failed", "cancelled", "early"]
     output: Any = None
     failure: ProcessFailure | None = None
+    reason: str = ""
     steps: int = 0
     calls: int = 0
 
@@ -63,7 +66,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             HistoryError: The error of the failure, with its code.
+            RunCancelledError: `RUN_CANCELLED`, when the run was cancelled.
         """
+        if self.status == "cancelled":
+            raise RunCancelledError(
+                "A run was cancelled, and has no output.",
+                fix="Run the process again; it goes on where it stopped.",
+            )
         if self.failure is not None:
             raise self.failure.cause
         return self.output

@@ -20,7 +20,8 @@ from thusfar.errors import (
     ProcessRunningError,
     StepLimitError,
 )
-from thusfar.process.answering import timed_out
+from thusfar.process.answering import Wait, timed_out
+from thusfar.process.control import Control, RunStopped
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
 from thusfar.process.steps import Commit, Run, step_of
@@ -45,7 +46,11 @@ def require_idle(process: Process) -> None:
 
 
 def run_steps(
-    process: Process, given: Mapping[str, Any] | None, *, around: Run | None = None
+    process: Process,
+    given: Mapping[str, Any] | None,
+    *,
+    around: Run | None = None,
+    control: Control | None = None,
 ) -> Steps[Outcome]:
     """Run a process from where it stands to an end.
 
@@ -53,6 +58,7 @@ def run_steps(
         process: The process.
         given: Its input.
         around: The run of the process that it is a step of.
+        control: What may be asked of it from outside.
 
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, when it cannot run at all.
@@ -61,12 +67,20 @@ def run_steps(
     require_idle(process)
     _require_sound(process)
     process.running = True
-    run = Run(process=process, began=process.monotonic(), around=around)
+    if around is not None:
+        control = around.control
+    run = Run(process=process, began=process.monotonic(), around=around, control=control)
     try:
         _begin(process, given)
         while process.position.at != END:
+            if control is not None and control.held:
+                yield Wait(control=control)
+            if control is not None:
+                control.require_going()
             yield from _one_step(run)
         output = _output(process)
+    except RunStopped:
+        return _stopped(run)
     except HistoryError as error:
         return _outcome(run, failure=_failure(run, error))
     finally:
@@ -123,6 +137,8 @@ def _one_step(run: Run) -> Steps[None]:
         raise timed_out()
     run.tell(StepStarted(process_id=process.id, task_id=position.at, step=run.step))
     commit: Commit = yield from step_of(run, process.graph.tasks[position.at])
+    if run.control is not None:
+        run.control.require_going()
     if run.seconds_left() == 0:
         raise timed_out()
     if commit.go_to != END and commit.go_to not in process.graph.tasks:
@@ -147,12 +163,10 @@ def _one_step(run: Run) -> Steps[None]:
 
 def _output(process: Process) -> Any:
     """Pick and check the output: the declared fields of state, else all of it."""
-    values = to_json(process.state.values_only)
+    picked = _picked(process)
     schema = process.output_schema
     if schema is None:
-        return values
-    declared = schema.fields()
-    picked = {name: values[name] for name in declared if name in values} if declared else values
+        return picked
     made, errors = schema.check(picked)
     if errors:
         raise OutputInvalidError(
@@ -162,6 +176,26 @@ def _output(process: Process) -> Any:
             faults=len(errors),
         )
     return made
+
+
+def _picked(process: Process) -> dict[str, Any]:
+    values: dict[str, Any] = to_json(process.state.values_only)
+    declared = process.output_schema.fields() if process.output_schema is not None else ()
+    return {name: values[name] for name in declared if name in values} if declared else values
+
+
+def _stopped(run: Run) -> Outcome:
+    """Write the outcome of a run that was asked to stop."""
+    control, position = run.control, run.process.position
+    assert control is not None
+    assert control.stopped is not None
+    return Outcome(
+        status=control.stopped,
+        output=_picked(run.process) if control.stopped == "early" else None,
+        reason=control.reason,
+        steps=position.steps,
+        calls=position.calls,
+    )
 
 
 def _failure(run: Run, error: HistoryError) -> ProcessFailure:

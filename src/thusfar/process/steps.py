@@ -20,6 +20,7 @@ from thusfar.errors import CallLimitError
 from thusfar.process.answering import CallFunction
 from thusfar.process.answers import Chosen
 from thusfar.process.attempts import accepted_answer, guarded
+from thusfar.process.control import Control, RunStopped
 from thusfar.process.criteria import criteria_hold
 from thusfar.process.entries import Entry
 from thusfar.process.paths import apply_updates
@@ -72,6 +73,7 @@ class Run:
         attempt: The attempt; 0 where no model was asked.
         errors: Complaints about the last answer.
         step_began: When the step began.
+        control: What was asked of it from outside; `None` where nothing can be.
     """
 
     process: Process
@@ -82,6 +84,7 @@ class Run:
     attempt: int = 0
     errors: tuple[str, ...] = ()
     step_began: float = 0.0
+    control: Control | None = None
 
     def begin_step(self, task_id: str) -> None:
         """Note that a step begins."""
@@ -263,6 +266,8 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     values = process.state.values_only
     inputs = apply_updates({}, task.inputs, source=values)
     outcome = yield from run_steps(child, inputs, around=run)
+    if outcome.status in ("cancelled", "early"):
+        raise RunStopped
     failure = outcome.failure
     go_to, callers = process.graph.after(task, process.position.callers)
     if failure is not None:

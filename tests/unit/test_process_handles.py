@@ -1,0 +1,170 @@
+"""Handles: a run is paused between steps, and ended from outside without half a step."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from thusfar.errors import ProcessRunningError, RunCancelledError
+from thusfar.process import END, Process, ScriptTask, SubProcess, Task
+
+
+class Gated:
+    """A model that says when it is asked, and answers when it is let."""
+
+    name = "gated"
+
+    def __init__(self) -> None:
+        self.asked: asyncio.Queue[None] = asyncio.Queue()
+        self.answers: asyncio.Queue[str] = asyncio.Queue()
+        self.cancelled = 0
+
+    async def generate_text(self, **_: Any) -> str:
+        self.asked.put_nowait(None)
+        try:
+            return await self.answers.get()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+
+
+def two_steps(model: Any) -> Process:
+    tasks = [Task(id="a", state_updates="a", next_task="b"), Task(id="b", state_updates="b")]
+    return Process(tasks, model=model, sequence=["a", "b"])
+
+
+def in_a_loop(scenario: Callable[[Gated], Awaitable[None]]) -> None:
+    async def main() -> None:
+        async with asyncio.timeout(20):
+            await scenario(Gated())
+
+    asyncio.run(main())
+
+
+def test_a_paused_run_stands_between_two_steps_until_it_is_resumed():
+    async def scenario(model: Gated) -> None:
+        process = two_steps(model)
+        handle = process.start()
+        await model.asked.get()
+        assert handle.pause()
+        assert not handle.paused, "the step goes on to its end"
+        model.answers.put_nowait("one")
+        while not handle.paused:
+            await asyncio.sleep(0)
+        assert process.state.values_only == {"a": "one"}
+        assert model.asked.empty()
+        assert handle.resume()
+        model.answers.put_nowait("two")
+        outcome = await handle
+        assert (outcome.status, outcome.output) == ("finished", {"a": "one", "b": "two"})
+        assert not handle.pause()
+        assert not handle.resume()
+
+    in_a_loop(scenario)
+
+
+@pytest.mark.parametrize(("how", "output"), [("cancel", None), ("finish_early", {"a": "one"})])
+def test_an_ended_run_drops_its_step_and_can_go_on(how: str, output: Any):
+    async def scenario(model: Gated) -> None:
+        process = two_steps(model)
+        handle = process.start()
+        await model.asked.get()
+        model.answers.put_nowait("one")
+        await model.asked.get()
+        assert getattr(handle, how)("enough")
+        assert not handle.cancel("later")
+        outcome = await handle
+        assert outcome.status == {"cancel": "cancelled", "finish_early": "early"}[how]
+        assert (outcome.output, outcome.reason, outcome.steps) == (output, "enough", 1)
+        assert model.cancelled == 1
+        assert [entry.task_id for entry in process.history] == ["a"]
+        if how == "cancel":
+            with pytest.raises(RunCancelledError):
+                outcome.require()
+        model.answers.put_nowait("two")
+        assert (await process.run()).output == {"a": "one", "b": "two"}
+        assert [entry.task_id for entry in process.history] == ["a", "b"]
+
+    in_a_loop(scenario)
+
+
+def test_a_run_is_ended_while_it_is_paused():
+    async def scenario(model: Gated) -> None:
+        process = two_steps(model)
+        handle = process.start()
+        handle.pause()
+        while not handle.paused:
+            await asyncio.sleep(0)
+        handle.cancel()
+        assert (await handle).status == "cancelled"
+        assert process.position.at == "a"
+
+    in_a_loop(scenario)
+
+
+def test_what_a_function_did_is_dropped_when_the_run_was_ended_meanwhile():
+    async def scenario(_: Gated) -> None:
+        async def work(state: Any) -> None:
+            state["x"] = 1
+            process.add_history(summary="half")
+            handle.cancel()
+
+        process = Process([ScriptTask(id="a", run=work)])
+        handle = process.start()
+        assert (await handle).status == "cancelled"
+        assert process.state.values_only == {}
+        assert len(process.history) == 0
+
+    in_a_loop(scenario)
+
+
+def test_a_run_is_ended_inside_a_sub_process():
+    async def scenario(model: Gated) -> None:
+        child = two_steps(model)
+        process = Process(
+            [SubProcess(id="sub", process=child, state_updates="got", failure_task="rescue"),
+             ScriptTask(id="rescue", run=lambda _: None, next_task=END)]
+        )  # fmt: skip
+        handle = process.start()
+        await model.asked.get()
+        model.answers.put_nowait("one")
+        await model.asked.get()
+        handle.finish_early()
+        outcome = await handle
+        assert (outcome.status, outcome.output) == ("early", {})
+        assert len(process.history) == 0
+
+    in_a_loop(scenario)
+
+
+def test_a_started_run_cannot_be_started_again():
+    async def scenario(model: Gated) -> None:
+        process = two_steps(model)
+        handle = process.start()
+        await model.asked.get()
+        with pytest.raises(ProcessRunningError):
+            process.start()
+        handle.cancel()
+        await handle
+
+    in_a_loop(scenario)
+
+
+def test_cancelling_the_awaiting_task_leaves_the_process_at_its_last_commit():
+    async def scenario(model: Gated) -> None:
+        process = two_steps(model)
+        task = asyncio.create_task(process.run())
+        await model.asked.get()
+        model.answers.put_nowait("one")
+        await model.asked.get()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert (process.running, process.position.at) == (False, "b")
+        model.answers.put_nowait("two")
+        assert (await process.run()).status == "finished"
+
+    in_a_loop(scenario)
