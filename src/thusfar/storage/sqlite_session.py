@@ -1,0 +1,304 @@
+"""A connection to an SQLite file, and how it answers questions.
+
+An operation that only reads sees one state: its first read begins a transaction. A write begins
+with the lock of this process's writers, then with the lock of the file.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import Any, Final
+
+import apsw
+from msgspec.structs import astuple
+
+from thusfar.drive import drive
+from thusfar.errors import StorageBusyError, StorageError, StorageReadOnlyError
+from thusfar.storage import questions as q
+from thusfar.storage.base import DEFAULT_NAMESPACE
+from thusfar.storage.heads import Heads
+from thusfar.storage.migrations import (
+    NEWEST,
+    SCHEMA_SQL,
+    SQLITE_TYPES,
+    VERSION_SQL,
+    Migration,
+    migrate_steps,
+    require_known,
+    version_of,
+)
+from thusfar.storage.rows import HeadRow
+from thusfar.storage.sql import Sql
+from thusfar.storage.sqlite_errors import translated
+from thusfar.storage.statements import (
+    ADD_CHAIN,
+    ADD_HEAD,
+    ADD_NODE,
+    MOVE_KNOWN_HEAD,
+    READ_HEAD,
+    Many,
+)
+
+CHECKPOINT_SECONDS: Final = 0.5  # an erasure waits so long for readers before it says "pending"
+CHECKPOINT_PAGES: Final = 4_000  # 16 MB of log; a tenth less work an append than SQLite's 1,000
+_SHORTEST_WAIT: Final = 0.0002  # seconds; about the time of one commit without a sync
+_LONGEST_WAIT: Final = 0.01  # seconds; longer waits starve one of many writers
+_BEGIN: Final = ("BEGIN", ())
+_BEGIN_WRITE: Final = ("BEGIN IMMEDIATE", ())
+_COMMIT: Final = ("COMMIT", ())
+_READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+
+
+class Shared:
+    """What the connections of one process to one file share.
+
+    Attributes:
+        path: The file.
+        synchronous: `FULL` or `NORMAL`.
+        wait: How long to wait for another writer. Unit: seconds.
+        read_only: Whether nothing is ever written.
+        vfs: Name of an SQLite VFS; `None` is the default.
+        writer: The lock that writers of this process take first.
+        heads: The heads that this process wrote last.
+    """
+
+    def __init__(
+        self, path: str, synchronous: str, wait: float, read_only: bool, vfs: str | None
+    ) -> None:
+        self.path, self.synchronous, self.wait, self.vfs = path, synchronous, wait, vfs
+        self.read_only = read_only
+        self.writer, self.heads = threading.Lock(), Heads()
+
+
+class Session:
+    """One connection, and how it answers questions."""
+
+    def __init__(self, shared: Shared) -> None:
+        self.shared = shared
+        self.sql = Sql(DEFAULT_NAMESPACE)
+        self.busy = False
+        self.usable = True
+        self._writing = False
+        self._deadline = 0.0
+        self._patience = shared.wait
+        flags = apsw.SQLITE_OPEN_READONLY if shared.read_only else _READ_WRITE
+        try:
+            self.connection = apsw.Connection(shared.path, flags=flags, vfs=shared.vfs)
+            self.connection.set_busy_handler(self._wait)
+            # Plans that depend on bound values are made anew at each execution.
+            self.connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+            self._cursor = self.connection.cursor()
+            self._set_up()
+        except apsw.Error as error:
+            raise translated(error) from error
+
+    def _set_up(self) -> None:
+        if self.shared.vfs is not None:
+            # A VFS written in Python has no shared memory, which WAL needs unless it is alone.
+            self._cursor.execute("PRAGMA locking_mode = EXCLUSIVE")
+        if not self.shared.read_only:
+            self._until_free("PRAGMA journal_mode = WAL")
+        self._cursor.execute(f"PRAGMA synchronous = {self.shared.synchronous}")
+        self._cursor.execute("PRAGMA secure_delete = ON")
+        self._cursor.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
+
+    def _until_free(self, sql: str) -> None:
+        """Repeat a statement whose refusal the busy handler is not asked about."""
+        self._deadline = time.monotonic() + self._patience
+        tries = 0
+        while True:
+            try:
+                self._cursor.execute(sql).fetchall()
+                return
+            except apsw.BusyError:
+                tries += 1
+                if not self._pause(tries):
+                    raise
+
+    def _wait(self, tries: int) -> bool:
+        if tries == 0:
+            self._deadline = time.monotonic() + self._patience
+        return self._pause(tries)
+
+    def _pause(self, tries: int) -> bool:
+        if time.monotonic() >= self._deadline:
+            return False
+        longest = min(_SHORTEST_WAIT * (tries + 1), _LONGEST_WAIT)
+        time.sleep(longest * random.uniform(0.5, 1.0))  # noqa: S311 - spreads writers, no secret
+        return True
+
+    def execute(self, statement: Any) -> Any:
+        """Run one statement and return its rows."""
+        try:
+            if type(statement) is Many:
+                if statement.rows:
+                    self._cursor.executemany(statement.sql, statement.rows)
+                return None
+            return self._cursor.execute(*statement).fetchall()
+        except apsw.Error as error:
+            raise translated(error) from error
+
+    def answer(self, question: Any) -> Any:
+        """Answer one question."""
+        kind = type(question)
+        if kind is q.Lock:
+            return self._lock(question)
+        if kind is q.AppendGroup:
+            return self._append(question)
+        if kind is q.Write:
+            return self._write(question)
+        if kind is q.Checkpoint:
+            return self._checkpoint()
+        if not self.busy:
+            # One state for all reads of an operation, and one lock of the log instead of many.
+            self.execute(_BEGIN)
+            self.busy = True
+        if kind is q.Snapshot:
+            return None
+        return drive(self.sql.answer(question), self.execute)
+
+    def _lock(self, ask: q.Lock) -> HeadRow | None:
+        namespace = self.sql.namespace
+        if ask.guess and (known := self.shared.heads.recall(namespace, ask)) is not None:
+            return known
+        self._begin_write()
+        rows = self.execute((READ_HEAD, (namespace, ask.thread_id, ask.owner)))
+        return HeadRow(*rows[0]) if rows else None
+
+    def _begin_write(self) -> None:
+        if self.shared.read_only:
+            raise StorageReadOnlyError(
+                "A write was asked of a store opened read-only.", fix="Open it without read_only."
+            )
+        if self.busy:
+            self.undo()
+        if not self.shared.writer.acquire(timeout=self.shared.wait):
+            raise StorageBusyError(
+                "Another thread held the database for too long.",
+                fix="Try again, or raise busy_timeout_seconds.",
+            )
+        self._writing = self.busy = True
+        self.execute(_BEGIN_WRITE)
+
+    def _append(self, ask: q.AppendGroup) -> bool:
+        if not self._writing:
+            self._begin_write()
+        namespace, heads = self.sql.namespace, self.shared.heads
+        try:
+            stored = self._store_group(namespace, ask)
+            if stored:
+                self._cursor.execute("COMMIT")
+        except apsw.ConstraintError:
+            stored = False
+        except apsw.Error as error:
+            raise translated(error) from error
+        if stored:
+            heads.remember(namespace, ask.head)
+            self._release()
+        else:
+            heads.mistrust(namespace, ask.head)
+            self.undo()
+        return stored
+
+    def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
+        """Store a group and its head; an id that is stored already fails a statement."""
+        execute, before = self._cursor.execute, ask.before
+        thread_id, owner, *moved, _ = astuple(ask.head)
+        if before is None:
+            execute(ADD_HEAD, (namespace, thread_id, owner, *moved))
+        else:
+            where = (namespace, thread_id, owner, before.revision, before.salt, before.flags)
+            execute(MOVE_KNOWN_HEAD, (*moved, *where))
+            if not self.connection.changes():
+                return False
+        for node in ask.nodes:
+            execute(ADD_NODE, (namespace, *astuple(node)))
+        for chain in ask.chains:
+            execute(ADD_CHAIN, (namespace, *astuple(chain)))
+        return True
+
+    def _write(self, ask: q.Write) -> None:
+        self.shared.heads.forget_moved(self.sql.namespace, ask.changes)
+        drive(self.sql.write(ask), self.execute)
+        self._commit()
+
+    def _commit(self) -> None:
+        self.execute(_COMMIT)
+        self._release()
+
+    def undo(self) -> None:
+        """End what was begun, leaving nothing of it."""
+        try:
+            if self.connection.in_transaction:
+                self._cursor.execute("ROLLBACK")
+        except apsw.Error as error:
+            raise translated(error) from error
+        finally:
+            self._release()
+
+    def undo_or_close(self) -> None:
+        """End what was begun; a connection that cannot is closed, which undoes it too."""
+        try:
+            self.undo()
+        except StorageError:
+            self.usable = False
+
+    def _release(self) -> None:
+        self.busy = False
+        if self._writing:
+            self._writing = False
+            self.shared.writer.release()
+
+    def _checkpoint(self) -> bool:
+        """Copy the write-ahead log into the database and cut it to nothing."""
+        if self.busy:
+            self.undo()
+        self._patience = CHECKPOINT_SECONDS
+        try:
+            busy, _, _ = self.execute(("PRAGMA wal_checkpoint(TRUNCATE)", ()))[0]
+        except StorageBusyError:
+            return False
+        finally:
+            self._patience = self.shared.wait
+        return not busy
+
+    def migrate(self, migrations: tuple[Migration, ...]) -> None:
+        """Bring the schema up to date."""
+        exists = self.execute(("SELECT 1 FROM sqlite_schema WHERE name = 'thusfar_schema'", ()))
+        version = version_of(self.execute((VERSION_SQL, ()))) if exists else 0
+        require_known(version, migrations)
+        if version == migrations[-1].number or self.shared.read_only:
+            if version != NEWEST and self.shared.read_only:
+                raise _unprepared(version)
+            return
+        self.busy = True
+        try:
+            self.execute(_BEGIN_WRITE)
+            self.execute((SCHEMA_SQL.format(**SQLITE_TYPES), ()))
+            version = version_of(self.execute((VERSION_SQL, ())))
+            drive(migrate_steps(version, migrations, SQLITE_TYPES), self.execute)
+            self._commit()
+        finally:
+            if self.busy:
+                self.undo()
+
+    def close(self) -> None:
+        """Close the connection."""
+        try:
+            self.connection.close()
+        except apsw.Error as error:
+            raise translated(error) from error
+
+
+def _unprepared(version: int) -> StorageReadOnlyError:
+    if not version:
+        return StorageReadOnlyError(
+            "A database without threads was opened read-only.",
+            fix="Check its path, or open it once without read_only, so that its tables are made.",
+        )
+    return StorageReadOnlyError(
+        "A database of an older version was opened read-only.",
+        fix="Open it once without read_only, so that it is migrated.",
+    )
