@@ -61,7 +61,7 @@ def contributors() -> list[Any]:
     ]
 
 
-def measure(store: Any, count: int, done: int) -> float:
+def measure(store: Any, count: int, done: int) -> tuple[float, float]:
     thread = Thread("bench", store=store)
     fill(thread, count, done)
     model = Scripted("What was said so far.", window=None)
@@ -81,7 +81,7 @@ def measure(store: Any, count: int, done: int) -> float:
         planned = plan_sync(turn="And now?", **arguments)
         times.append(time.process_time() - begun)
     assert planned.receipt.history.artifact
-    return statistics.median(times) * 1000
+    return min(times) * 1000, statistics.median(times) * 1000
 
 
 def main() -> None:
@@ -92,7 +92,8 @@ def main() -> None:
         store = open_store(f"sqlite:///{Path(folder) / 'bench.db'}", synchronous="NORMAL")
         done = 0
         for count in lengths:
-            print(f"{count:>10,} messages  {measure(store, count, done):6.2f} ms a plan")
+            least, median = measure(store, count, done)
+            print(f"{count:>10,} messages  {least:6.2f} ms a plan at least, {median:6.2f} median")
             done = count
         store.close()
 
