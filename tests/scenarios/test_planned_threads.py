@@ -279,3 +279,72 @@ def test_a_pending_call_and_all_after_it_stay_exact(store: Any):
     assert view.kept[-1][1] == 42
     assert view.summarised[-1][1] <= 40
     assert "HISTORY_OPEN_CALLS" in {w.code for w in planned.receipt.warnings}
+
+
+def test_the_text_of_an_erased_summary_is_nowhere_in_the_database_files(tmp_path: Path):
+    store = open_store(f"sqlite:///{tmp_path / 'threads.db'}")
+    talk = Talk(store)
+    talk.runtime.summariser = Scripted("The passport is PASSPORT-X123.")
+    for i in range(30):
+        talk.turn(i)
+    held = [path for path in tmp_path.iterdir() if b"PASSPORT-X123" in path.read_bytes()]
+    assert held, "the summary was not stored"
+
+    talk.thread.sync.redact(talk.thread.sync.read().ids[0])
+    talk.thread.sync.verify(erased=True)
+    store.close()
+
+    assert not [path for path in tmp_path.iterdir() if b"PASSPORT-X123" in path.read_bytes()]
+
+
+POLICIES = {
+    "exact": (history.exact(), 0),
+    "recent messages": (history.recent(6), 34),
+    "recent tokens": (history.recent(tokens=252), 34),
+    "stepped": (history.recent(messages=6, advance=0.5), 36),
+    "pinned": (history.recent(messages=6, pinned=lambda m: "question 3 " in m.text), 33),
+}
+
+
+@pytest.mark.parametrize(("policy", "omitted"), POLICIES.values(), ids=list(POLICIES))
+def test_every_policy_works_over_a_thread(store: Any, policy: Any, omitted: int):
+    talk = Talk(store, most=10_000)
+    for i in range(20):
+        talk.turn(i)
+    talk.arguments["policy"] = policy
+
+    planned = plan_sync(turn="And now?", **talk.arguments)
+
+    view = planned.receipt.history.view
+    assert view.messages == 40
+    assert view.omitted_messages == omitted
+    assert planned.messages[-1] == {"role": "user", "content": "And now?"}
+    ours = plan_sync(
+        [*talk.thread.sync.transcript().messages],
+        turn=Message("user", (Text("And now?"),)),
+        **{**talk.arguments, "thread": None, "runtime": Runtime()},
+    )
+    assert len(ours.messages) == len(planned.messages)
+    assert ours.receipt.input_tokens == planned.receipt.input_tokens
+
+
+def test_user_input_kept_word_for_word_works_over_a_thread_too(store: Any):
+    talk = Talk(store, most=1500, summary={"keep_user": 100})
+    for i in range(40):
+        planned = talk.turn(i)
+
+    kept = planned.receipt.history.view.kept
+    assert planned.receipt.history.view.also_summarised == 2
+    assert len(kept) == 3
+    assert planned.receipt.input_tokens <= 1500
+
+
+def test_exact_messages_are_recalled_from_a_thread_of_any_length(store: Any):
+    talk = Talk(store, offload=True, most=3000, summary={"strategy": summarize.digest()})
+    talk.thread.sync.append("the passphrase is swordfish")
+    talk.thread.sync.append({"role": "assistant", "content": "Noted."})
+    for i in range(40):
+        planned = talk.turn(i)
+
+    assert "swordfish" in planned.recall_sync({"search": "swordfish"})
+    assert planned.recall_sync({"first": 1}) == "[1] assistant: Noted."
