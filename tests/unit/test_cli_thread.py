@@ -657,6 +657,7 @@ def test_one_session_of_an_agents_sdk_file_may_be_chosen(store, agents, capsys):
     )
     assert asked(capsys, "import", agents, "--as", "both")[0] == 2
     assert asked(capsys, "import", agents, "--session", "s3")[0] == 2
+    assert asked(capsys, "import", agents, "--dialect", "anthropic")[0] == 2
 
 
 def test_an_sqlite_file_from_stdin_is_refused(store, agents, monkeypatch, capsys):

@@ -121,14 +121,63 @@ def test_sessions_of_the_agents_sdk_are_read_in_order(tmp_path: Path) -> None:
 
     sessions = agents_sessions(path)
     told = _new()
-    told.import_(sessions["s1"], dialect="openai-responses")
+    told.import_(sessions["s1"])
 
     assert list(sessions) == ["s1"]
+    assert told.info().metadata["imported"]["source"] == "agents-sdk"
     assert json.loads(told.export(format="openai-responses")) == RESPONSES
     empty = tmp_path / "empty.db"
     apsw.Connection(str(empty)).execute("CREATE TABLE x (y)")
     with pytest.raises(OptionsError, match="no sessions"):
         agents_sessions(empty)
+
+
+def test_branches_of_an_advanced_session_are_branches(tmp_path: Path) -> None:
+    """They share the items before their fork; `main` is what the session opens on."""
+    path = tmp_path / "advanced.db"
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT)"
+    )
+    raw.execute(
+        "CREATE TABLE message_structure (id INTEGER PRIMARY KEY, session_id TEXT,"
+        " message_id INTEGER, branch_id TEXT, sequence_number INTEGER)"
+    )
+    said = ["Before branches.", "One?", "1", "Two?", "2", "Deux?", "II"]
+    for number, text in enumerate(said, 1):
+        item = json.dumps({"role": "assistant" if text in "12II" else "user", "content": text})
+        raw.execute("INSERT INTO agent_messages VALUES (?, 's', ?)", (number, item))
+    places = [*(("main", n) for n in (2, 3, 4, 5)), *(("fr", n) for n in (2, 3, 6, 7))]
+    for number, (branch, item_number) in enumerate(places, 1):
+        row = (number, item_number, branch, number)
+        raw.execute("INSERT INTO message_structure VALUES (?, 's', ?, ?, ?)", row)
+    raw.close()
+    told = _new()
+
+    told.import_(agents_sessions(path)["s"])
+
+    def texts(*, at: str | None = None) -> list[str]:
+        return [message.text for message in told.read(at=at).messages]
+
+    assert texts() == ["Before branches.", "One?", "1", "Two?", "2"]
+    ends = {branch.leaf: branch.length for branch in told.branches()}
+    assert [texts(at=leaf)[-1] for leaf in ends] == ["2", "II"]
+    assert list(ends.values()) == [5, 5]
+    assert told.verify().messages == 7, "what branches share is stored once"
+    sound(told)
+
+
+def test_an_item_of_no_known_shape_stops_the_reading_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT)"
+    )
+    raw.execute("INSERT INTO agent_messages VALUES (1, 's', '{\"speaker\": \"nobody\"}')")
+    raw.close()
+
+    with pytest.raises(TranscriptError, match="unknown shape"):
+        agents_sessions(path)
 
 
 def _logs() -> list[Path]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from thusfar.thread.agents_sdk import agents_sessions
 from thusfar.thread.artifacts import Artifact
-from thusfar.thread.foreign import agents_sessions
 from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
 from thusfar.thread.tallying import Window
 from thusfar.thread.values import (

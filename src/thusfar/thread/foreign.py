@@ -5,7 +5,6 @@ A message that cannot be read raises; it never vanishes. The branches of a sessi
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +13,7 @@ import msgspec
 from thusfar.codec import json_text
 from thusfar.dialects import detect, dialect
 from thusfar.dialects.base import DialectMismatch
-from thusfar.errors import InvalidMessageError, OptionsError, TranscriptError
+from thusfar.errors import InvalidMessageError, TranscriptError
 from thusfar.messages import Message
 from thusfar.storage.base import check_id
 from thusfar.thread.lowering import lower_all
@@ -87,12 +86,14 @@ def read_tree(data: Any, name: str | None) -> Tree:
     """Read a transcript of any known shape.
 
     Args:
-        data: Text, bytes, or a parsed value; as for `thusfar.sources.load`.
+        data: Text, bytes, or a parsed value, as for `thusfar.sources.load`; or a `Tree`.
         name: Dialect of its messages; `None` to find out.
 
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, for input of no known shape.
     """
+    if isinstance(data, Tree):
+        return data
     from thusfar.sources import load
 
     loaded = load(data, dialect=name)
@@ -100,7 +101,7 @@ def read_tree(data: Any, name: str | None) -> Tree:
     about.update({k: v for k, v in (("model", loaded.model), ("system", loaded.system)) if v})
     about.update({k: v for k, v in loaded.facts.items() if v})
     source = dialect(loaded.dialect)
-    ids = _Ids()
+    ids = Ids()
     if loaded.entries:
         nodes, head = _tree_of_log(loaded.entries, source, ids)
         return Tree(nodes, head, about)
@@ -111,7 +112,7 @@ def read_tree(data: Any, name: str | None) -> Tree:
     return Tree(tuple(listed), listed[-1].message.id if listed else None, about)
 
 
-def _tree_of_log(entries: Sequence[Any], source: Any, ids: _Ids) -> tuple[tuple[Node, ...], Any]:
+def _tree_of_log(entries: Sequence[Any], source: Any, ids: Ids) -> tuple[tuple[Node, ...], Any]:
     """Give the path that the log shows as one line, and beside it what left that path.
 
     What is on the path is said by the log's reader, since results of parallel calls, and logs
@@ -135,13 +136,14 @@ def _tree_of_log(entries: Sequence[Any], source: Any, ids: _Ids) -> tuple[tuple[
     return tuple(nodes), shown or (nodes[-1].message.id if nodes else None)
 
 
-class _Ids:
+class Ids:
     """Gives each message an id that no other one has, its own or that of its record if it can."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def own(self, message: Message, record: str | None) -> Message:
+        """Give a message its own id, that of its record, or a new one."""
         for wish in (message.id, record):
             if wish is not None and wish not in self._taken and _usable(wish):
                 return self._take(message, wish)
@@ -163,46 +165,6 @@ def _usable(message_id: str) -> bool:
     except InvalidMessageError:
         return False
     return True
-
-
-def agents_sessions(path: str | os.PathLike[str]) -> dict[str, list[Any]]:
-    """Read the sessions of an OpenAI Agents SDK SQLite file, as lists of Responses items.
-
-    Args:
-        path: The file; it is only read.
-
-    Returns:
-        Items by session id, in the order stored; pass one to `Thread.import_`.
-
-    Raises:
-        OptionsError: `INVALID_OPTIONS`, when the file has no such tables.
-        StorageError: when it cannot be read.
-
-    Source:
-        openai-agents `SQLiteSession`: tables agent_sessions and agent_messages.
-    """
-    import apsw
-
-    from thusfar.codec import parse_json
-    from thusfar.storage.sqlite_errors import translated
-
-    found: dict[str, list[Any]] = {}
-    try:
-        connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
-        rows = connection.execute(
-            "SELECT session_id, message_data FROM agent_messages ORDER BY id"
-        ).fetchall()
-        connection.close()
-    except apsw.SQLError as error:
-        raise OptionsError(
-            "The file held no sessions of the OpenAI Agents SDK.",
-            fix="Pass the file that its SQLiteSession was given.",
-        ) from error
-    except apsw.Error as error:
-        raise translated(error) from error
-    for session, text in rows:
-        found.setdefault(str(session), []).append(parse_json(str(text), where="a session item"))
-    return found
 
 
 def described(about: Mapping[str, Any]) -> dict[str, Any]:

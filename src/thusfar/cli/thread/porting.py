@@ -67,8 +67,12 @@ def import_thread(
     """
     data = read_bytes(file)
     if data.startswith(_SQLITE_MAGIC):
+        if dialect is not None:
+            raise OptionsError(
+                "--dialect stood beside a session file, whose format is known.",
+                fix="Leave --dialect out.",
+            )
         inputs = _sessions(file, session, as_)
-        dialect = dialect or "openai-responses"
     elif session is not None:
         raise OptionsError(
             "--session is for files that hold several sessions, and FILE is another kind.",
