@@ -56,6 +56,7 @@ _ERRORS = {
     "NO_ROUTE": "A run could not go on from a task.",
     "TASK_FAILED": "A function that belongs to a task raised.",
     "RUN_CANCELLED": "A run was cancelled before its end.",
+    "REPLAY_DIVERGED": "A replayed run did something else than the captured one.",
     "PROCESS_RUNNING": "A process was used while it runs.",
 }
 

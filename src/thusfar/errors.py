@@ -337,6 +337,12 @@ class RunCancelledError(ProcessError):
     code = "RUN_CANCELLED"
 
 
+class ReplayDivergedError(ProcessError):
+    """A replayed run did something else than the captured one."""
+
+    code = "REPLAY_DIVERGED"
+
+
 class ProcessRunningError(ProcessError):
     """The process runs already, and one object runs once at a time."""
 

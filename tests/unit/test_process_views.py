@@ -12,6 +12,7 @@ from thusfar.errors import OptionsError
 from thusfar.models import Scripted
 from thusfar.process import END, PartialPrompt, PartialPromptConfig, Process, RequestSettings, Task
 from thusfar.process.answering import CallModel, answer
+from thusfar.process.moments import moment_of
 from thusfar.process.planning import plan_attempt
 from thusfar.process.views import MODES
 
@@ -212,7 +213,7 @@ def test_a_partial_prompt_is_no_text_and_cannot_be_sent():
         answer(call)
     task = process.graph.tasks["a"]
     moment = dataclasses.replace(
-        process.moment(task, (), errors=()), omitted=frozenset({"history"})
+        moment_of(process, task, (), errors=()), omitted=frozenset({"history"})
     )
     with pytest.raises(OptionsError):
         plan_attempt(moment, model=process.model, settings=RequestSettings(), attempt=1)

@@ -23,6 +23,7 @@ from thusfar.process.planning import RequestSettings, StepReceipt
 from thusfar.process.position import RunLimits
 from thusfar.process.prompts import STANDARD_PROMPT
 from thusfar.process.routing import Finding
+from thusfar.process.tape import Capture, Replay, Tape
 from thusfar.process.tasks import (
     END,
     CommitChanges,
@@ -38,6 +39,7 @@ __all__ = [
     "END",
     "STANDARD_PROMPT",
     "AnswerRefused",
+    "Capture",
     "CommitChanges",
     "DecisionTask",
     "Entry",
@@ -50,6 +52,7 @@ __all__ = [
     "ProcessEvent",
     "ProcessFailure",
     "PromptPlanned",
+    "Replay",
     "RequestSettings",
     "RunHandle",
     "RunLimits",
@@ -58,6 +61,7 @@ __all__ = [
     "StepReceipt",
     "StepStarted",
     "SubProcess",
+    "Tape",
     "Task",
     "Transition",
 ]

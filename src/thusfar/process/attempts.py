@@ -24,9 +24,10 @@ from thusfar.models.contracts import GeneratedObject
 from thusfar.process.answering import CallFunction, CallModel, timed_out
 from thusfar.process.answers import Answer, Chosen, Outputs, Refused, read_answer
 from thusfar.process.criteria import criteria_hold
+from thusfar.process.moments import moment_of
 from thusfar.process.outcomes import AnswerRefused, PromptPlanned
 from thusfar.process.planning import PlannedPrompt, plan_attempt
-from thusfar.process.prompts import Moment
+from thusfar.process.tape import Replay, called
 from thusfar.process.tasks import CommitChanges, Task, Transition
 
 if TYPE_CHECKING:
@@ -118,7 +119,8 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
     """Plan the prompt, send it, and read the answer."""
     process = run.process
     model = run.model_of(task)
-    if model is None:
+    replayed = isinstance(process.tape, Replay)
+    if model is None and not replayed:
         raise OptionsError(
             f"The task {task.id} had no model.",
             fix="Pass model= to the process or the task.",
@@ -127,8 +129,8 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
     native = not task.edges and hasattr(model, "generate_object")
     schema = task.schema.json_schema if task.schema is not None and native else None
     planned = plan_attempt(
-        _moment(run, task, visible),
-        model=model,
+        moment_of(process, task, visible, errors=run.errors),
+        model="replay" if model is None else model,
         settings=process.requests,
         attempt=run.attempt,
         schema=schema,
@@ -138,11 +140,24 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
         raise timed_out()
     run.take_call()
     run.tell(PromptPlanned(process_id=process.id, receipt=planned.receipt))
-    made: Any = yield _call(run, model, planned, left)
+    made: Any = yield from _generated(run, model, planned, left)
     if made.finish != "stop":
         return Refused(errors=(f"The answer was not finished ({made.finish}).",))
     value = made.value if isinstance(made, GeneratedObject) else made.text
     return read_answer(task, value, visible)
+
+
+def _generated(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> Steps[Any]:
+    """Get the answer: from a tape that is replayed, else from the model."""
+    tape = run.process.tape
+    if tape is None:
+        return (yield _call(run, model, planned, left))
+    call = called(run.process.id, planned)
+    if isinstance(tape, Replay):
+        return tape.answer(call)
+    made = yield _call(run, model, planned, left)
+    tape.keep_call(call, made)
+    return made
 
 
 def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> CallModel:
@@ -154,11 +169,6 @@ def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> C
         monotonic=run.process.monotonic,
         control=run.control,
     )
-
-
-def _moment(run: Run, task: Task, visible: tuple[Transition, ...]) -> Moment:
-    process = run.process
-    return process.moment(task, visible, errors=run.errors)
 
 
 def _reviewed(

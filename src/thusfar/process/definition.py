@@ -11,11 +11,9 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from thusfar.errors import OptionsError
 from thusfar.process.building import graph_of, prompt_texts
 from thusfar.process.checking import findings_of
 from thusfar.process.control import Control, RunHandle
-from thusfar.process.criteria import criteria_hold
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.log import (
     DETAIL_ITEMS,
@@ -26,17 +24,18 @@ from thusfar.process.log import (
     LogOptions,
     check_flag,
 )
+from thusfar.process.moments import view_of
 from thusfar.process.outcomes import Listener, Outcome
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
-from thusfar.process.prompts import Moment
 from thusfar.process.routing import Finding
 from thusfar.process.schemas import OutputSchema
 from thusfar.process.snapshots import read_snapshot, write_snapshot
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
-from thusfar.process.tasks import AnyTask, Task, Transition, check_id
-from thusfar.process.views import PartialPrompt, PartialPromptConfig, partial_prompt
+from thusfar.process.tape import Capture, Replay
+from thusfar.process.tasks import AnyTask, check_id
+from thusfar.process.views import PartialPrompt, PartialPromptConfig
 
 
 def _utc_now() -> datetime.datetime:
@@ -182,6 +181,7 @@ class Process:
         self.position = Position(at=self.graph.start)
         self.pending: list[Entry] | None = None
         self.running = False
+        self.tape: Capture | Replay | None = None
         self.last_errors: tuple[str, ...] = ()
         self.prompt_modes = dict(prompt_modes or {})
 
@@ -231,8 +231,13 @@ class Process:
         return made
 
     def now(self) -> str:
-        """The time, in ISO 8601."""
-        return self.clock().isoformat()
+        """The time, in ISO 8601; in a replay, the time that was captured."""
+        if isinstance(self.tape, Replay):
+            return self.tape.time()
+        made = self.clock().isoformat()
+        if self.tape is not None:
+            self.tape.keep_time(made)
+        return made
 
     def check(self) -> tuple[Finding, ...]:
         """Find what is wrong with the definition, without running it.
@@ -242,22 +247,6 @@ class Process:
             without a way to an end, a process inside itself; those of sub-processes too.
         """
         return tuple(findings_of(self, ()))
-
-    def moment(self, task: Task, visible: Sequence[Transition], *, errors: Sequence[str]) -> Moment:
-        """Gather what a prompt of a task is made from, now."""
-        return Moment(
-            texts=self.texts,
-            task=task,
-            tasks=self.graph.tasks,
-            visible=visible,
-            state=self._state,
-            log=self.log,
-            errors=errors,
-            steps_executed=self.position.steps + 1,
-            process_id=self.id,
-            no_history=self.no_history,
-            inputs=self.position.inputs,
-        )
 
     def partial_prompt(
         self, config: PartialPromptConfig | str, *, task: str | None = None
@@ -273,17 +262,7 @@ class Process:
                 model.
             InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered.
         """
-        found = self.graph.tasks.get(self.position.at if task is None else task)
-        if not isinstance(found, Task):
-            raise OptionsError(
-                "A partial prompt was asked for at a task that has none.",
-                fix="Pass task=, the id of a task that asks a model.",
-                option="task",
-            )
-        visible = [e for e in found.edges if criteria_hold(e.visible_when, self._state)]
-        errors = self.last_errors if found.id == self.position.at else ()
-        moment = self.moment(found, visible, errors=errors)
-        return partial_prompt(moment, config, self.prompt_modes)
+        return view_of(self, config, task)
 
     def reset(self, state: Mapping[str, Any] | None = None) -> None:
         """Begin anew: an empty log, a fresh state, and the start task.
@@ -324,11 +303,17 @@ class Process:
         self.pending = None
         self.last_errors = ()
 
-    async def run(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
+    async def run(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> Outcome:
         """Run to an end.
 
         Args:
             input: Values merged into the state before the first step of a run.
+            tape: A `Capture` that records the run, or a `Replay` that answers it.
 
         Returns:
             How it ended. A failure is an outcome and not an exception: what was committed before
@@ -341,9 +326,14 @@ class Process:
         from thusfar.process.answering import adriven
         from thusfar.process.running import run_steps
 
-        return await adriven(run_steps(self, input))
+        return await adriven(run_steps(self, input, tape=tape))
 
-    def start(self, input: Mapping[str, Any] | None = None) -> RunHandle:  # noqa: A002
+    def start(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> RunHandle:
         """Start a run in the running event loop, with a handle to pause and to end it.
 
         Awaited, the handle gives what `run` does, and raises what it raises.
@@ -355,10 +345,15 @@ class Process:
 
         require_idle(self)
         control = Control()
-        steps = run_steps(self, input, control=control)
+        steps = run_steps(self, input, control=control, tape=tape)
         return RunHandle(asyncio.create_task(adriven(steps)), control)
 
-    def run_sync(self, input: Mapping[str, Any] | None = None) -> Outcome:  # noqa: A002
+    def run_sync(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> Outcome:
         """Run to an end, for code without an event loop; see `run`.
 
         A model call cannot be interrupted here: an answer that comes too late is not used.
@@ -366,7 +361,7 @@ class Process:
         from thusfar.process.answering import driven
         from thusfar.process.running import run_steps
 
-        return driven(run_steps(self, input))
+        return driven(run_steps(self, input, tape=tape))
 
     def snapshot(self) -> dict[str, Any]:
         """Write everything a run needs to go on, as JSON values.

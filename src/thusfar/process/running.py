@@ -25,6 +25,7 @@ from thusfar.process.control import Control, RunStopped
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
 from thusfar.process.steps import Commit, Run, step_of
+from thusfar.process.tape import Capture, Replay
 from thusfar.process.tasks import END
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ def run_steps(
     *,
     around: Run | None = None,
     control: Control | None = None,
+    tape: Capture | Replay | None = None,
 ) -> Steps[Outcome]:
     """Run a process from where it stands to an end.
 
@@ -59,6 +61,7 @@ def run_steps(
         given: Its input.
         around: The run of the process that it is a step of.
         control: What may be asked of it from outside.
+        tape: Records it, or answers it.
 
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, when it cannot run at all.
@@ -68,8 +71,9 @@ def run_steps(
     _require_sound(process)
     process.running = True
     if around is not None:
-        control = around.control
+        control, tape = around.control, around.process.tape
     run = Run(process=process, began=process.monotonic(), around=around, control=control)
+    process.tape = tape
     try:
         _begin(process, given)
         while process.position.at != END:
@@ -79,13 +83,15 @@ def run_steps(
                 control.require_going()
             yield from _one_step(run)
         output = _output(process)
+        if isinstance(tape, Replay) and around is None:
+            tape.require_end()
     except RunStopped:
         return _stopped(run)
     except HistoryError as error:
         return _outcome(run, failure=_failure(run, error))
     finally:
         process.running = False
-        process.pending = None
+        process.pending = process.tape = None
     return _outcome(run, output=output)
 
 

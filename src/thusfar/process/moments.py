@@ -1,0 +1,67 @@
+"""Moments: what a prompt is made from, gathered from a process as it stands.
+
+Source:
+    docs/spec/process.md#prompts
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from thusfar.errors import OptionsError
+from thusfar.process.criteria import criteria_hold
+from thusfar.process.prompts import Moment
+from thusfar.process.tasks import Task, Transition
+from thusfar.process.views import PartialPrompt, PartialPromptConfig, partial_prompt
+
+if TYPE_CHECKING:
+    from thusfar.process.definition import Process
+
+
+def moment_of(
+    process: Process, task: Task, visible: Sequence[Transition], *, errors: Sequence[str]
+) -> Moment:
+    """Gather what a prompt is made from, now.
+
+    Args:
+        process: The process.
+        task: The task.
+        visible: The transitions that are open.
+        errors: Complaints about the last answer.
+    """
+    return Moment(
+        texts=process.texts,
+        task=task,
+        tasks=process.graph.tasks,
+        visible=visible,
+        state=process.state,
+        log=process.log,
+        errors=errors,
+        steps_executed=process.position.steps + 1,
+        process_id=process.id,
+        no_history=process.no_history,
+        inputs=process.position.inputs,
+    )
+
+
+def view_of(
+    process: Process, config: PartialPromptConfig | str, task_id: str | None
+) -> PartialPrompt:
+    """Make a partial prompt of a process as it stands; see `Process.partial_prompt`.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a task that asks no model, or a bad config.
+    """
+    at = process.position.at
+    task = process.graph.tasks.get(at if task_id is None else task_id)
+    if not isinstance(task, Task):
+        raise OptionsError(
+            "A partial prompt was asked for at a task that has none.",
+            fix="Pass task=, the id of a task that asks a model.",
+            option="task",
+        )
+    visible = [edge for edge in task.edges if criteria_hold(edge.visible_when, process.state)]
+    errors = process.last_errors if task.id == at else ()
+    moment = moment_of(process, task, visible, errors=errors)
+    return partial_prompt(moment, config, process.prompt_modes)

@@ -1,0 +1,218 @@
+"""Tape: the answers and times of a run, captured, and replayed in strict order without a model.
+
+One tape holds a whole tree of processes. Functions of the author run again in a replay.
+
+Source:
+    docs/spec/process.md#tapes
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from thusfar._options import check_choice
+from thusfar.codec import json_text
+from thusfar.errors import OptionsError, ReplayDivergedError
+from thusfar.models.contracts import GeneratedObject, GeneratedText
+from thusfar.process.planning import PlannedPrompt
+
+Generated = GeneratedText | GeneratedObject
+PromptMatching = Literal["strict", "warn", "ignore"]
+
+
+class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defaults=True):
+    """One model call.
+
+    Attributes:
+        process: The process.
+        task: The task.
+        step: The step of its run, from 1.
+        attempt: The attempt, from 1.
+        prompt: Digest of system text and prompt, which shows the schema too.
+        text: The answer, where it was text.
+        value: The answer, where it was a native structured one.
+        native: Whether it was.
+        finish: Why the answer ended.
+    """
+
+    process: str
+    task: str
+    step: int
+    attempt: int
+    prompt: str
+    text: str = ""
+    value: Any = None
+    native: bool = False
+    finish: str = "stop"
+
+    @property
+    def place(self) -> str:
+        """Where in the run it was made."""
+        return f"{self.process}:{self.task}:{self.step}:{self.attempt}"
+
+
+class TapedTime(msgspec.Struct, frozen=True, kw_only=True, tag="time"):
+    """The time of an entry, in ISO 8601."""
+
+    ts: str
+
+
+class Tape(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened in a run, in order.
+
+    Attributes:
+        records: Calls and times.
+        schema: Version of this shape.
+    """
+
+    records: tuple[TapedCall | TapedTime, ...]
+    schema: Literal[1] = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Convert to plain JSON values. They hold the answers of the model."""
+        made: dict[str, Any] = msgspec.to_builtins(self)
+        return made
+
+    @classmethod
+    def of(cls, value: Tape | Mapping[str, Any]) -> Tape:
+        """Read a tape, or what `to_json` made of one.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for another shape or version.
+        """
+        if isinstance(value, Tape):
+            return value
+        try:
+            return msgspec.convert(value, cls)
+        except msgspec.ValidationError:
+            raise OptionsError(
+                "A tape did not have the shape of one.", fix="Pass what Tape.to_json() made."
+            ) from None
+
+
+class Capture:
+    """Records the runs it is passed to.
+
+    Calls that raised are not on the tape.
+    """
+
+    def __init__(self) -> None:
+        self._records: list[TapedCall | TapedTime] = []
+
+    @property
+    def tape(self) -> Tape:
+        """What was recorded so far."""
+        return Tape(records=tuple(self._records))
+
+    def keep_time(self, ts: str) -> None:
+        """Record the time of an entry."""
+        self._records.append(TapedTime(ts=ts))
+
+    def keep_call(self, call: TapedCall, made: Generated) -> None:
+        """Record a call with its answer."""
+        native = isinstance(made, GeneratedObject)
+        text = made.text if isinstance(made, GeneratedText) else ""
+        value = made.value if isinstance(made, GeneratedObject) else None
+        fields = {"text": text, "value": value, "native": native, "finish": made.finish}
+        self._records.append(msgspec.structs.replace(call, **fields))
+
+
+class Replay:
+    """Answers the run it is passed to from a tape, in strict order.
+
+    Args:
+        tape: The tape.
+        prompts: Whether each prompt must be the one that was captured: `strict` ends the run
+            where it is not, `warn` notes the place, `ignore` does not look.
+
+    Attributes:
+        changed: With `warn`, the places whose prompt was another one.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a value that is no tape, or another word.
+    """
+
+    def __init__(
+        self, tape: Tape | Mapping[str, Any], *, prompts: PromptMatching = "strict"
+    ) -> None:
+        check_choice("Replay()", "prompts", prompts, ("strict", "warn", "ignore"))
+        self._records = Tape.of(tape).records
+        self._next = 0
+        self._prompts = prompts
+        self.changed: list[str] = []
+
+    def time(self) -> str:
+        """Give the time of the next entry.
+
+        Raises:
+            ReplayDivergedError: `REPLAY_DIVERGED`, when no entry is next.
+        """
+        found = self._take()
+        if not isinstance(found, TapedTime):
+            raise _diverged("an entry", _named(found))
+        return found.ts
+
+    def answer(self, call: TapedCall) -> Generated:
+        """Give the answer to the next call.
+
+        Raises:
+            ReplayDivergedError: `REPLAY_DIVERGED`, when another call is next.
+        """
+        found = self._take()
+        if not isinstance(found, TapedCall) or found.place != call.place:
+            raise _diverged(call.place, _named(found))
+        if found.prompt != call.prompt and self._prompts == "strict":
+            raise _diverged(f"{call.place} with another prompt", call.place)
+        if found.prompt != call.prompt and self._prompts == "warn":
+            self.changed.append(call.place)
+        finish: Any = found.finish
+        if found.native:
+            return GeneratedObject(value=found.value, finish=finish)
+        return GeneratedText(text=found.text, finish=finish)
+
+    def require_end(self) -> None:
+        """Check that the whole tape was used.
+
+        Raises:
+            ReplayDivergedError: `REPLAY_DIVERGED`, when something is left.
+        """
+        if self._next < len(self._records):
+            raise _diverged("the end of the run", _named(self._records[self._next]))
+
+    def _take(self) -> TapedCall | TapedTime | None:
+        if self._next == len(self._records):
+            return None
+        self._next += 1
+        return self._records[self._next - 1]
+
+
+def called(process_id: str, planned: PlannedPrompt) -> TapedCall:
+    """Name a call by its place and its prompt."""
+    receipt = planned.receipt
+    body = json_text([planned.system, planned.text]).encode()
+    return TapedCall(
+        process=process_id,
+        task=receipt.task_id,
+        step=receipt.step,
+        attempt=receipt.attempt,
+        prompt=f"sha256:{hashlib.sha256(body).hexdigest()}",
+    )
+
+
+def _named(record: TapedCall | TapedTime | None) -> str:
+    if record is None:
+        return "the end of the tape"
+    return record.place if isinstance(record, TapedCall) else "an entry"
+
+
+def _diverged(came: str, expected: str) -> ReplayDivergedError:
+    return ReplayDivergedError(
+        f"A replay came to {came}, and the tape went on with {expected}.",
+        fix="See what changed since the run was captured, or capture it anew.",
+        came=came,
+        expected=expected,
+    )
