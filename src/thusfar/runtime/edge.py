@@ -36,7 +36,7 @@ from thusfar.storage.base import Store
 from thusfar.storage.memory import MemoryStore
 from thusfar.summaries.values import SummaryJob
 
-LEASE_SECONDS: Final = SUPPORT_TIMEOUT_SECONDS + 30  # renewed before each support call
+LEASE_TIMEOUTS: Final = 2  # time limits of a call that a lease lasts; it is renewed in between
 CONVERSATIONS_REMEMBERED: Final = 1024  # fingerprints only; oldest forgotten first
 SAMPLES_REMEMBERED: Final = 64
 
@@ -70,7 +70,8 @@ class Runtime:
         host: Takes background work. `None`: tasks on the running event loop.
         on_event: Told when work on a summary begins and ends.
         support_timeout_seconds: How long a support call may take.
-        lease_seconds: How long another process waits for one that gave no sign of life.
+        lease_seconds: How long another process waits for one that gave no sign of life. `None`:
+            twice the time limit of a support call.
         new_id: Makes ids of requests.
     """
 
@@ -82,7 +83,7 @@ class Runtime:
         host: BackgroundHost | None = None,
         on_event: Listener | None = None,
         support_timeout_seconds: float = SUPPORT_TIMEOUT_SECONDS,
-        lease_seconds: float = LEASE_SECONDS,
+        lease_seconds: float | None = None,
         new_id: Callable[[], str] | None = None,
     ) -> None:
         self.durable = store is not None
@@ -90,7 +91,7 @@ class Runtime:
         self.summariser = summariser
         self.host: BackgroundHost = TaskHost() if host is None else host
         self.support_timeout_seconds = support_timeout_seconds
-        self.lease_seconds = lease_seconds
+        self.lease_seconds = lease_seconds or LEASE_TIMEOUTS * support_timeout_seconds
         self.holder = uuid.uuid4().hex
         self._new_id = new_id or (lambda: f"request_{uuid.uuid4().hex}")
         self._on_event = on_event

@@ -25,7 +25,7 @@ from thusfar.planner.pages import Pages
 from thusfar.planner.questions import ReadMessages
 from thusfar.runtime.keeping import MOST_FOUND, Place, usable
 from thusfar.storage import questions as q
-from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow, TallyRow
+from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, PageRow, TallyRow
 from thusfar.thread.handle import Thread
 from thusfar.thread.paths import (
     Context,
@@ -93,7 +93,7 @@ class ThreadReader:
         self.head: str | None = None
         self._ctx = Context(thread.store.namespace, thread.id, thread.owner)
         self._tip = (0, -1)
-        self._oldest: NodeRow | None = None
+        self._oldest: PageRow | None = None
         self._places: list[_Read] = []
         self._tallied = False
 
@@ -187,7 +187,7 @@ class ThreadReader:
         self._places[:0] = places
         return messages, chains
 
-    def _chains(self, rows: Sequence[NodeRow]) -> Steps[dict[int, ChainRow]]:
+    def _chains(self, rows: Sequence[PageRow]) -> Steps[dict[int, ChainRow]]:
         """Read the digests of rows, run by run."""
         found: dict[int, ChainRow] = {}
         for low, high in runs([row.node for row in rows]):

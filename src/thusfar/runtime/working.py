@@ -57,7 +57,7 @@ class Work:
         supporter: Makes the calls.
         store: Where it is kept.
         holder: Who asks for the lease.
-        lease_seconds: How long a lease lasts without a sign of life.
+        lease_seconds: How long a lease lasts without a sign of life; longer than a call may take.
         reader: The thread it belongs to; `None` for caller-owned messages.
         lease: The lease, while it is held.
     """
@@ -109,6 +109,11 @@ class Work:
         until = now + int(self.lease_seconds * 1000)
         return (yield from lease_steps(self.ask.job.key, holder=self.holder, now=now, until=until))
 
+    def _wears_out(self) -> bool:
+        """Whether the lease has less than three quarters of its time left."""
+        left = self.lease.expires_at - self.store.clock() if self.lease is not None else 0
+        return self.lease is not None and left < self.lease_seconds * 750
+
     def _keep(self, made: Artifact | SourceArtifact) -> Steps[Any]:
         reader, now = self.reader, self.store.clock()
         ttl = self.ask.job.options.ttl_seconds
@@ -140,7 +145,7 @@ class Work:
             case RunStore(steps=steps):
                 return self.store.run(steps)
             case SupportCall() | NativeCall():
-                if self.lease is not None:
+                if self._wears_out():
                     self.lease = self.store.run(self._take()) or self.lease
                 return self.supporter.call(question)
             case ReadRange(start=start, end=end) if self.ask.read is not None:
@@ -155,7 +160,7 @@ class Work:
             case RunStore(steps=steps):
                 return await self.store.arun(steps)
             case SupportCall() | NativeCall():
-                if self.lease is not None:
+                if self._wears_out():
                     self.lease = await self.store.arun(self._take()) or self.lease
                 return await self.supporter.acall(question)
             case Pause(seconds=seconds):
