@@ -30,6 +30,7 @@ from thusfar.thread.handle import Thread
 from thusfar.thread.paths import (
     Context,
     chain_at,
+    damaged,
     decode,
     node_at,
     node_on_path,
@@ -203,6 +204,8 @@ class ThreadReader:
         pages = self.pages
         wanted = max(pages.first - low, 1)
         messages, chains = yield from self._older(wanted)
+        if not messages and pages.first:
+            raise damaged("A path held fewer messages than its head says.", missing=pages.first)
         pages.extend(messages, chains)
 
     def find_steps(self, identity: str, ends: Sequence[End], *, now: int) -> Steps[Any]:
