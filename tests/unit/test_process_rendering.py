@@ -210,3 +210,13 @@ def test_a_log_with_a_gap_is_not_restored(fault: dict[str, Any]):
 
     with pytest.raises(ValueError, match="follow each other"):
         ActionLog.restored(log.options, {**log.snapshot(), **fault})
+
+
+@pytest.mark.parametrize(
+    "text", ["<" + " " * 300_000, "< /" * 100_000, "<" * 300_000, "\\" * 300_000]
+)
+def test_long_text_is_rendered_in_one_pass(text: str):
+    made = entry(action=text, summary=text, intent=text)
+
+    assert len(compact_line(made, most=40)) <= 40
+    assert json.loads(detail_line(made))["summary"] == text

@@ -82,10 +82,36 @@ def test_an_output_may_be_a_pydantic_model():
     assert process.run_sync().output == {"p": {"x": 2}}
 
 
-def test_a_fenced_answer_is_read():
-    process = one(Task(id="a", output=Point, state_updates="p"), ['```json\n{"x": 1}\n```'])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        '```json\n{"x": 1}\n```',
+        '\n```\n{"x": 1}```\n ',
+        ' {"x": 1}\n',
+        "  ```json\n" + " " * 200_000 + '{"x":1}\n```',
+    ],
+)
+def test_an_answer_in_a_code_block_is_read(answer: str):
+    process = one(Task(id="a", output=Point, state_updates="p"), [answer])
 
     assert process.run_sync().output == {"p": {"x": 1}}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        'Sure: {"x": 1}',
+        '```json\n{"x": 1}\n``` done',
+        '```{"x": 1}```',
+        '{"x": 1} {"x": 2}',
+        '{"x": 1, "x": 2}',
+        '{"x": NaN}',
+    ],
+)
+def test_json_inside_other_text_is_not_dug_out(answer: str):
+    process = one(Task(id="a", output=Point, state_updates="p", max_retries=0), [answer])
+
+    assert process.run_sync().status == "failed"
 
 
 def test_a_native_structured_answer_is_used_where_the_model_has_it():

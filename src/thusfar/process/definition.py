@@ -93,8 +93,9 @@ class Process:
 
     Example:
         >>> from thusfar.models import Scripted
+        >>> from thusfar.process import END, Process, Task
         >>> process = Process(
-        ...     [Task(id="greet", task_prompt="Greet.", state_updates="greeting", next_task="END")],
+        ...     [Task(id="greet", task_prompt="Greet.", state_updates="greeting", next_task=END)],
         ...     model=Scripted("Good morning."),
         ... )
         >>> process.run_sync().output

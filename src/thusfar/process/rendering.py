@@ -19,7 +19,7 @@ OLDER_ZONE: Final = "completed-work"
 NEWEST_ZONE: Final = "newest-actions"
 INTENTS_ZONE: Final = "open-intents"
 _MARK: Final = re.compile(
-    rf"<(?=\s*/?\s*(?:{OLDER_ZONE}|{NEWEST_ZONE}|{INTENTS_ZONE}))", re.IGNORECASE
+    rf"<(?=\s*(?:/\s*)?(?:{OLDER_ZONE}|{NEWEST_ZONE}|{INTENTS_ZONE}))", re.IGNORECASE
 )
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # JSON leaves these as they are, and readers take them for the end of a line.
