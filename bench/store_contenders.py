@@ -174,6 +174,7 @@ def fill_raw(path: Path, length: int) -> None:
 def of_raw(path: Path, synchronous: str) -> Contender:
     """Race the least that any store does: one insert in a transaction, one range with decoding."""
     connection = apsw.Connection(str(path))
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # prepares once, as the threads do
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute(f"PRAGMA synchronous = {synchronous}")
     execute, following = connection.cursor().execute, turning(BODIES)

@@ -13,7 +13,7 @@ import datetime
 import enum
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -31,7 +31,7 @@ _encoder = msgspec.json.Encoder()
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
-_decoder = msgspec.json.Decoder(Message)
+_decode = msgspec.json.Decoder(Message).decode
 
 
 def canonical_json(value: Any) -> bytes:
@@ -249,9 +249,17 @@ def decode_message(data: bytes | str) -> Message:
         TranscriptError: `INVALID_TRANSCRIPT`, when it is not a stored message.
     """
     try:
-        return _decoder.decode(data)
+        return _decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return message_from_json(parse_json(data, where="a stored message"))
+
+
+def decode_messages(data: Sequence[bytes | str]) -> list[Message]:
+    """Decode many stored messages; errors as for `decode_message`."""
+    try:
+        return list(map(_decode, data))
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return [decode_message(one) for one in data]
 
 
 def message_from_json(value: Any) -> Message:

@@ -23,6 +23,7 @@ from thusfar.storage.rows import (
     HeadRow,
     LeafRow,
     NodeRow,
+    PageRow,
     TallyRow,
     ThreadRow,
     branch_of,
@@ -138,6 +139,22 @@ def _read_nodes(space: Space, ask: q.ReadNodes) -> list[NodeRow]:
     if ask.limit is not None:
         rows = rows[max(0, len(rows) - ask.limit) :]
     return rows[::-1] if ask.newest_first else rows
+
+
+def _read_page(space: Space, ask: q.ReadPage) -> list[PageRow]:
+    return [
+        PageRow(
+            row.node,
+            row.body,
+            row.state,
+            row.at,
+            row.created_at,
+            row.depth,
+            row.flags,
+            row.erased_id,
+        )
+        for row in reversed(space.between(ask.low, ask.high))
+    ]
 
 
 def _read_forks(space: Space, ask: q.ReadForks) -> list[BranchRow]:
@@ -327,6 +344,7 @@ ANSWERS: dict[type, Answer] = {
     q.FindNodes: lambda s, a: {k: s.node(s.keys[k]) for k in a.keys if k in s.keys},
     q.FindSpent: lambda s, a: [k for k in a.keys if k in s.spent],
     q.ReadNodes: _read_nodes,
+    q.ReadPage: _read_page,
     q.ReadChains: lambda s, a: [s.chains[row.node] for row in s.between(a.low, a.high)],
     q.ReadBranch: lambda s, a: s.branches.get(a.branch),
     q.ReadBranches: lambda s, a: _of_thread(s.branches.values(), a.thread_id),

@@ -27,7 +27,7 @@ from thusfar.storage.statements import (
     HEAD,
     MOVE_KNOWN_HEAD,
     NODE,
-    READ_HEAD,
+    READ_TIP,
     Many,
     Together,
 )
@@ -91,7 +91,7 @@ class PostgresSql(Sql):
             if not rows:
                 yield _SHARE_THREAD, of_thread
         # Read again behind the lock: what was found before waiting for it may be stale.
-        rows = yield READ_HEAD, (*of_thread, ask.owner)
+        rows = yield READ_TIP, (*of_thread, ask.owner)
         return HeadRow(*rows[0]) if rows else None
 
     def append(self, ask: q.AppendGroup) -> Steps[bool]:

@@ -74,6 +74,13 @@ class ReadNodes(_Question, frozen=True):
     newest_first: bool = False
 
 
+class ReadPage(_Question, frozen=True):
+    """What a reader needs of the nodes `low … high` of one branch, as a list, newest first."""
+
+    low: int
+    high: int
+
+
 class ReadChains(_Question, frozen=True):
     """Chain rows whose nodes lie in `low … high`, as a list, oldest first."""
 

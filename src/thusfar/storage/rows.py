@@ -137,6 +137,19 @@ class NodeRow(msgspec.Struct, frozen=True, gc=False):
     erased_id: str | None = None
 
 
+class PageRow(msgspec.Struct, frozen=True, gc=False):
+    """What a reader needs of a node; fields as on `NodeRow`."""
+
+    node: int
+    body: str | None
+    state: int
+    at: int
+    created_at: int
+    depth: int
+    flags: int
+    erased_id: str | None
+
+
 class ChainRow(msgspec.Struct, frozen=True, gc=False):
     """The digests of one message, apart from its body.
 

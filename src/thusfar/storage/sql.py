@@ -23,6 +23,7 @@ from thusfar.storage.rows import (
     HeadRow,
     LeafRow,
     NodeRow,
+    PageRow,
     TallyRow,
     ThreadRow,
 )
@@ -32,6 +33,7 @@ from thusfar.storage.statements import (
     HEAD,
     NODE,
     READ_HEAD,
+    READ_PAGE,
     READ_THREAD,
     THREAD,
     marks,
@@ -104,6 +106,11 @@ class Sql:
         if ask.limit is not None and not ask.newest_first:
             found.reverse()
         return found
+
+    def read_page(self, ask: q.ReadPage) -> Steps[list[PageRow]]:
+        """Answer `ReadPage`."""
+        rows = yield READ_PAGE, (ask.low, ask.high, self.namespace)
+        return [PageRow(*row) for row in rows]
 
     def read_chains(self, ask: q.ReadChains) -> Steps[list[ChainRow]]:
         """Answer `ReadChains`."""
@@ -249,6 +256,7 @@ ANSWERS: Final[dict[type, Callable[[Sql, Any], Steps[Any]]]] = {
     q.FindNodes: Sql.find_nodes,
     q.FindSpent: Sql.find_spent,
     q.ReadNodes: Sql.read_nodes,
+    q.ReadPage: Sql.read_page,
     q.ReadChains: Sql.read_chains,
     q.ReadBranch: Sql.read_branch,
     q.ReadBranches: Sql.read_branches,

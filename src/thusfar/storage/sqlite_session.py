@@ -9,6 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 import apsw
@@ -37,7 +38,7 @@ from thusfar.storage.statements import (
     ADD_HEAD,
     ADD_NODE,
     MOVE_KNOWN_HEAD,
-    READ_HEAD,
+    READ_TIP,
     Many,
 )
 
@@ -142,29 +143,31 @@ class Session:
 
     def answer(self, question: Any) -> Any:
         """Answer one question."""
-        kind = type(question)
-        if kind is q.Lock:
-            return self._lock(question)
-        if kind is q.AppendGroup:
-            return self._append(question)
-        if kind is q.Write:
-            return self._write(question)
-        if kind is q.Checkpoint:
-            return self._checkpoint()
+        own = _OWN.get(type(question))
+        if own is not None:
+            return own(self, question)
         if not self.busy:
-            # One state for all reads of an operation, and one lock of the log instead of many.
+            self._snapshot(question)
+        steps = self.sql.answer(question)
+        try:
+            statement = next(steps)
+            while True:
+                statement = steps.send(self.execute(statement))
+        except StopIteration as done:
+            return done.value
+
+    def _snapshot(self, _: Any) -> None:
+        """Show all reads of an operation one state, with one lock of the log instead of many."""
+        if not self.busy:
             self.execute(_BEGIN)
             self.busy = True
-        if kind is q.Snapshot:
-            return None
-        return drive(self.sql.answer(question), self.execute)
 
     def _lock(self, ask: q.Lock) -> HeadRow | None:
         namespace = self.sql.namespace
         if ask.guess and (known := self.shared.heads.recall(namespace, ask)) is not None:
             return known
         self._begin_write()
-        rows = self.execute((READ_HEAD, (namespace, ask.thread_id, ask.owner)))
+        rows = self.execute((READ_TIP, (namespace, ask.thread_id, ask.owner)))
         return HeadRow(*rows[0]) if rows else None
 
     def _begin_write(self) -> None:
@@ -251,7 +254,7 @@ class Session:
             self._writing = False
             self.shared.writer.release()
 
-    def _checkpoint(self) -> bool:
+    def _checkpoint(self, _: q.Checkpoint) -> bool:
         """Copy the write-ahead log into the database and cut it to nothing."""
         if self.busy:
             self.undo()
@@ -302,3 +305,12 @@ def _unprepared(version: int) -> StorageReadOnlyError:
         "A database of an older version was opened read-only.",
         fix="Open it once without read_only, so that it is migrated.",
     )
+
+
+_OWN: Final[dict[type, Callable[[Session, Any], Any]]] = {
+    q.Lock: Session._lock,
+    q.AppendGroup: Session._append,
+    q.Write: Session._write,
+    q.Snapshot: Session._snapshot,
+    q.Checkpoint: Session._checkpoint,
+}

@@ -28,6 +28,7 @@ NODE: Final = (
     "node, key, body, state, at, size, created_at, depth, turn, exchange, run, flags, pending,"
     " head_then, erased_id"
 )
+PAGE: Final = "node, body, state, at, created_at, depth, flags, erased_id"
 CHAIN: Final = "node, digest, chain, messages"
 ARTIFACT: Final = "key, thread_id, first, node, kind, body, created_at"
 
@@ -37,10 +38,15 @@ def marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-READ_HEAD: Final = (
+_HEAD_OF: Final = "FROM thusfar_head h WHERE namespace = ? AND thread_id = ? AND owner = ?"
+READ_HEAD: Final = f"SELECT {HEAD} {_HEAD_OF}"
+READ_TIP: Final = (
     f"SELECT {HEAD}, CASE WHEN EXISTS (SELECT 1 FROM thusfar_node n WHERE n.node = h.node + 1)"
-    " THEN 0 ELSE 1 END"
-    " FROM thusfar_head h WHERE namespace = ? AND thread_id = ? AND owner = ?"
+    f" THEN 0 ELSE 1 END {_HEAD_OF}"
+)
+READ_PAGE: Final = (
+    f"SELECT {PAGE} FROM thusfar_node WHERE node BETWEEN ? AND ? AND namespace = ?"
+    " ORDER BY node DESC"
 )
 ADD_NODE: Final = f"INSERT INTO thusfar_node (namespace, {NODE}) VALUES ({marks(16)})"
 ADD_CHAIN: Final = f"INSERT INTO thusfar_chain (namespace, {CHAIN}) VALUES ({marks(5)})"

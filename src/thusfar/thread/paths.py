@@ -7,10 +7,10 @@ steps: generators that ask the store.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple
 
-from thusfar.codec import decode_message
+from thusfar.codec import decode_message, decode_messages
 from thusfar.drive import Steps
 from thusfar.errors import (
     CorruptRecordError,
@@ -30,6 +30,7 @@ from thusfar.storage.rows import (
     ChainRow,
     HeadRow,
     NodeRow,
+    PageRow,
     ThreadRow,
     branch_of,
     first_of,
@@ -160,7 +161,7 @@ def place_at(node: int) -> Steps[Place]:
     return place_of_node(row, chain)
 
 
-def parent_of(row: NodeRow) -> Steps[int]:
+def parent_of(row: NodeRow | PageRow) -> Steps[int]:
     """Tell the node before one; 0 at the root."""
     if row.node & POSITION_MASK:
         return row.node - 1
@@ -238,7 +239,7 @@ def node_on_path(depth: int, node: int, node_depth: int) -> Steps[int]:
     return step.low + depth - step.depth
 
 
-def decode(row: NodeRow) -> Message:
+def decode(row: NodeRow | PageRow) -> Message:
     """Decode the message of a node that is not redacted.
 
     Raises:
@@ -252,7 +253,16 @@ def decode(row: NodeRow) -> Message:
         raise damaged("A stored message could not be decoded.", node=row.node) from error
 
 
-def id_of(row: NodeRow) -> str:
+def decode_all(rows: Sequence[NodeRow | PageRow]) -> list[Message | None]:
+    """Decode the messages of nodes, `None` for redacted ones; errors as for `decode`."""
+    bodies: list[Any] = [row.body for row in rows]
+    try:
+        return [*decode_messages(bodies)]
+    except (TranscriptError, TypeError):  # one is damaged or has none: take each alone
+        return [None if row.body is None else decode(row) for row in rows]
+
+
+def id_of(row: NodeRow | PageRow) -> str:
     """Tell the message id of a node."""
     if row.erased_id is not None:
         return row.erased_id

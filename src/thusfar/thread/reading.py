@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Final
 
+import msgspec
+
 from thusfar._numbers import require_whole
 from thusfar.codec import ROOT_CHAIN
 from thusfar.drive import Steps
@@ -26,12 +28,13 @@ from thusfar.storage.rows import (
     BranchRow,
     HeadRow,
     NodeRow,
+    PageRow,
     first_of,
 )
 from thusfar.thread.paths import (
     Context,
     chain_at,
-    decode,
+    decode_all,
     find,
     group_end,
     id_at,
@@ -88,7 +91,8 @@ def transcript_steps(ctx: Context, *, newest: int | None = None) -> Steps[Transc
             chain_before=ROOT_CHAIN,
         )
     rows, more = yield from newest_rows(head.node, head.depth, newest)
-    messages = tuple([decode(row) for row in rows if row.state == LIVE])
+    decoded = zip(rows, decode_all(rows), strict=True)
+    messages = tuple([message for row, message in decoded if message and row.state == LIVE])
     chain_before = ROOT_CHAIN
     if more and (parent := (yield from parent_of(rows[0]))):
         chain_before = chain_text((yield from chain_at(parent)).chain)
@@ -143,7 +147,7 @@ def _before(ctx: Context, before: str, node: int, depth: int) -> Steps[tuple[int
     return parent, target.depth - 1
 
 
-def newest_rows(node: int, depth: int, limit: int | None) -> Steps[tuple[list[NodeRow], bool]]:
+def newest_rows(node: int, depth: int, limit: int | None) -> Steps[tuple[list[PageRow], bool]]:
     """Read the newest whole groups of a path.
 
     Returns:
@@ -155,14 +159,14 @@ def newest_rows(node: int, depth: int, limit: int | None) -> Steps[tuple[list[No
     return rows, bool(rows) and rows[0].depth > 0
 
 
-def _newest_first(node: int, depth: int, limit: int | None) -> Steps[list[NodeRow]]:
+def _newest_first(node: int, depth: int, limit: int | None) -> Steps[list[PageRow]]:
     """Read the newest rows of a path, and one more than `limit` where there is one."""
-    found: list[NodeRow] = []
+    found: list[PageRow] = []
     step = yield from newest_range(node, depth)
     while step is not None:
         # A branch has no gaps, so the range itself says how many: no plan can read more of it.
         low = step.low if limit is None else max(step.low, step.high - limit + len(found))
-        rows: list[NodeRow] = yield q.ReadNodes(low, step.high, newest_first=True)
+        rows: list[PageRow] = yield q.ReadPage(low, step.high)
         found += rows
         if limit is not None and len(found) > limit:
             break
@@ -171,23 +175,21 @@ def _newest_first(node: int, depth: int, limit: int | None) -> Steps[list[NodeRo
 
 
 def _whole_groups(
-    newest_first: list[NodeRow], limit: int | None
-) -> Steps[tuple[list[NodeRow], NodeRow | None]]:
+    newest_first: list[PageRow], limit: int | None
+) -> Steps[tuple[list[PageRow], PageRow | None]]:
     """Cut to whole groups; a single group larger than the limit is completed instead.
 
     Returns:
         The rows, oldest first, and the row before them where it was read.
     """
-    older: NodeRow | None = None
+    older: PageRow | None = None
     if limit is not None and len(newest_first) > limit:
         count = limit
         while count and newest_first[count - 1].at:
             count -= 1
         if not count:
             oldest = newest_first[-1]
-            newest_first += yield q.ReadNodes(
-                oldest.node - oldest.at, oldest.node - 1, newest_first=True
-            )
+            newest_first += yield q.ReadPage(oldest.node - oldest.at, oldest.node - 1)
             count = next(i for i, row in enumerate(newest_first) if row.at == 0) + 1
         older = newest_first[count] if count < len(newest_first) else None
         del newest_first[count:]
@@ -196,7 +198,7 @@ def _whole_groups(
 
 
 def _entries(
-    ctx: Context, rows: Sequence[NodeRow], older: NodeRow | None
+    ctx: Context, rows: Sequence[PageRow], older: PageRow | None
 ) -> Steps[tuple[Entry, ...]]:
     if not rows:
         return ()
@@ -205,34 +207,41 @@ def _entries(
     variants = yield from variants_of(ctx, rows, parent)
     entries: list[Entry] = []
     group = ""
-    for row in rows:
-        state = row.state
-        message = decode(row) if state in (LIVE, STRANDED) else None
-        message_id = message.id if message is not None else id_of(row)
-        assert message_id is not None
-        if row.at == 0 or not group:
+    for row, message in zip(rows, decode_all(rows), strict=True):
+        message_id = (message and message.id) or id_of(row)
+        if not (row.at and group):
             group = message_id
-        entries.append(
-            Entry(
-                kind=_KINDS.get(state, "message"),
-                id=message_id,
-                parent_id=parent_id,
-                message=message,
-                created_at=row.created_at,
-                group=group,
-                open=row.flags & OPEN != 0,
-                available=state == LIVE,
-                variant=variants.get(row.node) if variants else None,
-            )
+        entry = Entry(
+            kind="message",
+            id=message_id,
+            parent_id=parent_id,
+            message=message,
+            created_at=row.created_at,
+            group=group,
         )
+        if row.state or row.flags & OPEN or (variants and row.node in variants):
+            entry = _marked(entry, row, variants.get(row.node))
+        entries.append(entry)
         parent_id = message_id
     return tuple(entries)
+
+
+def _marked(entry: Entry, row: PageRow, variant: Variant | None) -> Entry:
+    """Say of an entry what few have: that it is gone, open, or one of several."""
+    return msgspec.structs.replace(
+        entry,
+        kind=_KINDS.get(row.state, "message"),
+        message=entry.message if row.state in (LIVE, STRANDED) else None,
+        open=row.flags & OPEN != 0,
+        available=row.state == LIVE,
+        variant=variant,
+    )
 
 
 _KINDS: Final[dict[int, EntryKind]] = {REMOVED: "removed", REDACTED: "redacted"}
 
 
-def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dict[int, Variant]]:
+def variants_of(ctx: Context, rows: Sequence[PageRow], parent: int) -> Steps[dict[int, Variant]]:
     """Find the siblings of the rows of a path.
 
     Args:
@@ -264,7 +273,7 @@ def variants_of(ctx: Context, rows: Sequence[NodeRow], parent: int) -> Steps[dic
     return found
 
 
-def _spans(parent: int, rows: Sequence[NodeRow]) -> list[tuple[int, int]]:
+def _spans(parent: int, rows: Sequence[PageRow]) -> list[tuple[int, int]]:
     """List the ranges of numbers that have children among the rows, one for each run."""
     last = rows[-1].node
     if last - parent == len(rows):
