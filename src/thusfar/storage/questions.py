@@ -135,12 +135,7 @@ class ListThreads(_Question, frozen=True):
 
 
 class ReadArtifacts(_Question, frozen=True):
-    """Artifacts of a thread, newest coverage last; with `kind`, only those.
-
-    Attributes:
-        thread_id: The thread.
-        kind: `None` means every kind.
-    """
+    """Artifacts of a thread, of one kind or all of them, newest coverage last."""
 
     thread_id: str
     kind: str | None = None
