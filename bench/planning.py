@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import argparse
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -61,41 +63,57 @@ def contributors() -> list[Any]:
     ]
 
 
-def measure(store: Any, count: int, done: int) -> tuple[float, float]:
-    thread = Thread("bench", store=store)
-    fill(thread, count, done)
+def arguments(store: Any) -> dict[str, Any]:
     model = Scripted("What was said so far.", window=None)
-    runtime = Runtime(store, summariser=model)
-    arguments: dict[str, Any] = {
-        "thread": thread,
+    return {
+        "thread": Thread("bench", store=store),
         "model": "gpt-4o",
         "counter": Stated(),
         "budget": InputBudget(max=8_000),
         "use": [history(recent=40, summary={"attempts": 1}), *contributors()],
-        "runtime": runtime,
+        "runtime": Runtime(store, summariser=model),
     }
-    compact_now_sync(**arguments)
+
+
+def grow(url: str, count: int, done: int) -> None:
+    """Store messages up to this many, and the summary that the next plan finds."""
+    store = open_store(url, synchronous="NORMAL")
+    fill(Thread("bench", store=store), count, done)
+    compact_now_sync(**arguments(store))
+    store.close()
+
+
+def measure(url: str) -> None:
+    """Time plans in a process of its own, which holds nothing of how the thread came about."""
+    store = open_store(url, synchronous="NORMAL")
+    said = arguments(store)
     times: list[float] = []
     for _ in range(ROUNDS):
         begun = time.process_time()
-        planned = plan_sync(turn="And now?", **arguments)
+        planned = plan_sync(turn="And now?", **said)
         times.append(time.process_time() - begun)
     assert planned.receipt.history.artifact
-    return min(times) * 1000, statistics.median(times) * 1000
+    store.close()
+    least, median = min(times) * 1000, statistics.median(times) * 1000
+    print(f"{least:6.2f} ms a plan at least, {median:6.2f} median")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
-    lengths = sorted(parser.parse_args().messages)
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    said = parser.parse_args()
+    if said.measure:
+        return measure(said.measure)
     with tempfile.TemporaryDirectory() as folder:
-        store = open_store(f"sqlite:///{Path(folder) / 'bench.db'}", synchronous="NORMAL")
+        url = f"sqlite:///{Path(folder) / 'bench.db'}"
         done = 0
-        for count in lengths:
-            least, median = measure(store, count, done)
-            print(f"{count:>10,} messages  {least:6.2f} ms a plan at least, {median:6.2f} median")
+        for count in sorted(said.messages):
+            grow(url, count, done)
+            print(f"{count:>10,} messages ", end="", flush=True)
+            subprocess.run([sys.executable, __file__, "--measure", url], check=True)
             done = count
-        store.close()
+    return None
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ from thusfar.messages import Message
 ARTIFACT_SCHEMA: Final = 1
 PROMPT_VERSION: Final = 1  # of the fixed instructions
 RENDERING_VERSION: Final = 1  # of the quoted form of messages
+LINKED_SUPPORT: Final = 16  # a thread of a million messages takes 60,000 calls at first
 KEPT_SUPERSEDED: Final = 2  # older artifacts of a conversation that stay usable
 
 
@@ -141,7 +142,8 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
         retried_tokens: The same for calls whose text was refused.
         ranges: How many ranges were summarised so far.
         clipped: How many messages were too large for the summary model and were cut for it.
-        support: Ids of the support requests that made what this one adds to its base.
+        calls: How many support calls made what this one adds to its base.
+        support: Ids of the newest of them; the request that made them lists all.
         lineage: Keys of the summaries it supersedes, the newest first.
         schema: Version of this shape.
     """
@@ -157,6 +159,7 @@ class Artifact(msgspec.Struct, frozen=True, kw_only=True):
     retried_tokens: int = 0
     ranges: int = 0
     clipped: int = 0
+    calls: int = 0
     support: tuple[str, ...] = ()
     lineage: tuple[str, ...] = ()
     schema: int = ARTIFACT_SCHEMA

@@ -169,10 +169,15 @@ class Forms:
         return self.cut > self.system and bool(covered)
 
     def exact_beside(self, end: int, kept_user: tuple[int, ...] = ()) -> tuple[Range, ...]:
-        """Positions sent exactly beside a summary that ends at a position."""
+        """Positions sent exactly beside a summary that ends at a position.
+
+        The opener of the turn that it cuts stays when a newer turn begins, so that what follows
+        the summary stays the prefix it was.
+        """
         chosen = self.choice
+        cut = chosen.window.opener_cut(end) if self.recent.cut == "auto" else (0, 0)
         users = [(self.system + p, self.system + p + 1) for p in kept_user]
-        rest = [*chosen.pinned, chosen.selection.opener, *users]
+        rest = [*chosen.pinned, chosen.selection.opener, cut, *users]
         return as_ranges([(0, self.system), *rest, (min(end, self.cut), len(self.messages))])
 
     def summarised(self, artifact: Artifact) -> Form | None:

@@ -8,9 +8,10 @@ from typing import Any
 
 from thusfar._exact import project_exact
 from thusfar._history import HistoryOptions, ManagedHistory, RecentHistory
-from thusfar._managed import RECENT_SHARE
+from thusfar._managed import default_recent
 from thusfar._options import RecentHistoryOptions
 from thusfar._setting import Setting
+from thusfar._summarize import SummaryOptions
 from thusfar._view import unit_counts, window_warnings
 from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
@@ -90,8 +91,8 @@ def no_source() -> RequestCompositionError:
 def _managed(facts: RequestFacts, options: HistoryOptions) -> History:
     recent = options.recent
     if recent is None:
-        most = facts.limits.max or 1
-        recent = RecentHistoryOptions(tokens=max(1, int(RECENT_SHARE * most)))
+        assert isinstance(options.summary, SummaryOptions)
+        recent = default_recent(facts.limits.max or 1, options.summary)
     assert isinstance(recent, RecentHistoryOptions)
     forms = Forms(facts, options, recent)
     _ = forms.choice  # a defect anywhere is refused before anything else is asked

@@ -203,7 +203,11 @@ class Plan:
             self.support += artifact.support
         if name == HISTORY:
             code = "HISTORY_SUMMARY_JOINED" if answer.how == "joined" else "HISTORY_SUMMARY_INLINE"
-            self.warnings.append(ReceiptWarning(code=code, facts={"calls": len(artifact.support)}))
+            self.warnings.append(
+                ReceiptWarning(
+                    code=code, facts={"calls": getattr(artifact, "calls", len(artifact.support))}
+                )
+            )
             if use_artifact(self.history, artifact) is None:
                 self.failures.append(not_shorter(job))
             return

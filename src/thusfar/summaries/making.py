@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, Segment, SourceArtifact
+from thusfar.artifacts import KEPT_SUPERSEDED, LINKED_SUPPORT, Artifact, Segment, SourceArtifact
 from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
 from thusfar.messages import Message
@@ -158,7 +158,8 @@ def _artifact(work: _Work, job: SummaryJob) -> Artifact:
         retried_tokens=work.retried,
         ranges=work.ranges,
         clipped=work.clipped,
-        support=tuple(work.support),
+        calls=len(work.support),
+        support=tuple(work.support[-LINKED_SUPPORT:]),
         lineage=_lineage(job.base),
     )
 
