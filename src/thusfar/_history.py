@@ -126,7 +126,8 @@ class HistoryOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         recent: The exact suffix: an int (a message cap) or everything `history.recent` takes.
-            `None`: 40 % of the effective maximum, in tokens.
+            `None`: 40 % of the effective maximum, in tokens; with `digest()` it starts in
+            steps of half of that.
         summary: How the older part is summarised: `SummaryOptions`, a mapping of them, or a
             strategy.
         on_miss: What happens when full history exceeds the maximum and no summary is ready:

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 from thusfar._ledger import Ledger, whole_messages
 from thusfar.dialects.base import Dialect, describe_all, survey
 from thusfar.facts import Facts
+from thusfar.receipt import Range
 from thusfar.tokens import Measure
 from thusfar.tokens.measure import Size
 from thusfar.units import group
@@ -119,6 +120,19 @@ class Window:
     def opener_end(self, turn: int) -> int:
         """End of the opener of a turn; the turn's start where it has none."""
         return self.grouping.opener_end(turn - self.first) + self.first
+
+    def opener_cut(self, position: int) -> Range:
+        """Find the opener of the turn that a position cuts; empty where a turn ends there."""
+        while True:
+            newer = bisect_left(self.turns, position)
+            if position in self.turns[newer : newer + 1]:
+                return 0, 0
+            if newer:
+                turn = self.turns[newer - 1]
+                return turn, min(self.opener_end(turn), position)
+            if self.complete:
+                return 0, 0
+            self.extend()
 
     def turns_before(self, end: int) -> list[int]:
         """Turn starts as they stood when the transcript had only `end` messages."""
