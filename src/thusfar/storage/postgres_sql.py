@@ -8,6 +8,7 @@ from __future__ import annotations
 
 # ruff: noqa: S608 - statements are built from constants; values are parameters
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 from msgspec.structs import astuple
@@ -122,8 +123,8 @@ class PostgresSql(Sql):
         else:
             where = (ns, thread_id, owner, ask.before.revision, ask.before.salt, ask.before.flags)
             if len(nodes) <= MOST_IN_ONE:
-                flat = [value for row in (*nodes, *chains) for value in row]
-                statement = append_sql(len(nodes)), (*moved, *where, *flat)
+                flat = chain.from_iterable((moved, where, *nodes, *chains))
+                statement = append_sql(len(nodes)), tuple(flat)
                 return (yield from self._in_one(statement))
             rows = yield f"{MOVE_KNOWN_HEAD} RETURNING 1", (*moved, *where)
             if not rows:
