@@ -38,7 +38,7 @@ def test_what_follows_a_summary_stays_when_a_new_turn_begins():
     arguments: dict[str, Any] = {
         "model": "answering",
         "counter": EACH,
-        "budget": InputBudget(max=1_500, optimize_at=1_200),
+        "budget": InputBudget(max=1_500, optimize_at=1_400),
         "policy": history(recent=4, summary={"model": Scripted("They looked.")}),
         "runtime": Runtime(),
         "conversation": "leak",
@@ -47,6 +47,7 @@ def test_what_follows_a_summary_stays_when_a_new_turn_begins():
     new_turn = [
         {"role": "assistant", "content": "The pump leaks."},
         {"role": "user", "content": "And the valve?"},
+        *steps(10, 2),
     ]
 
     before = plan_sync(long_turn, **arguments)
