@@ -37,8 +37,8 @@ class ModelCapacity(msgspec.Struct, frozen=True, kw_only=True):
             the output. Unit: tokens. `None`: the window alone limits it.
         max_output: Most output the provider allows. Unit: tokens. `None`: not known.
         name: The model or family that the values are about.
-        source: Where the values are from.
-        date: When the source was read, ISO 8601.
+        source: Where the window is from, or that nothing confirmed it.
+        date: When it was compared with the source, ISO 8601; empty when it was not.
         known: Whether the model was found; `False` marks the conservative stand-in.
 
     Raises:
@@ -213,10 +213,13 @@ def _longest(name: str, table: Mapping[str, Any]) -> str | None:
 @cache
 def _table() -> dict[str, ModelCapacity]:
     """Read the table when the first model is asked for: importing it costs what few need."""
-    from thusfar.capacity_table import ROWS, SOURCES, TABLE_DATE
+    from thusfar.capacity_table import ROWS, origin
 
-    return {
-        canonical_name(name): ModelCapacity(
+    made: dict[str, ModelCapacity] = {}
+    named = [(name, row) for row in ROWS for name in row.names]
+    for name, row in named:
+        source, date = origin(name, row.vendor)
+        made[canonical_name(name)] = ModelCapacity(
             context_window=row.window,
             output_reserve=row.reserve,
             tokenizer=row.tokenizer,
@@ -224,9 +227,7 @@ def _table() -> dict[str, ModelCapacity]:
             max_input=row.max_input,
             max_output=row.max_output,
             name=name,
-            source=SOURCES[row.vendor],
-            date=TABLE_DATE,
+            source=source,
+            date=date,
         )
-        for row in ROWS
-        for name in row.names
-    }
+    return made

@@ -1,10 +1,11 @@
 """The capacity table: windows, output limits and tokenizers of models, as data.
 
-Each number is the provider's own where its page gives one, read on `TABLE_DATE` and compared with
-the model table of LiteLLM 1.110. Where hosts of an open model differ, the smallest common window
-stands. A reserve is what an answer is given when the request sets no output limit: 32,768 tokens
-for models that reason before they answer, otherwise at most 16,384, and never more than the
-provider allows or a quarter of the window.
+Each window was compared with the model table of LiteLLM 1.110.2; the names in `UNCONFIRMED` stand
+there with another one or not at all. Output limits are the vendors' where known, and were not all
+compared. Hosts of an open model often allow less than its vendor: who knows, passes a capacity. A
+reserve is what an answer is given when the request sets no output limit: 32,768 tokens for models
+that reason before they answer, otherwise at most 16,384, and never more than the provider allows or
+a quarter of the window.
 """
 
 from __future__ import annotations
@@ -14,7 +15,9 @@ from typing import Final
 
 import msgspec
 
+COMPARED_WITH: Final = "LiteLLM 1.110.2, model_prices_and_context_window.json"
 TABLE_DATE: Final = "2026-11-30"
+"""When the windows were compared with that table."""
 
 SOURCES: Final = MappingProxyType(
     {
@@ -32,7 +35,7 @@ SOURCES: Final = MappingProxyType(
         "amazon": "https://docs.aws.amazon.com/nova/latest/userguide/what-is-nova.html",
     }
 )
-"""Page of each vendor that its rows are from."""
+"""Page of each vendor on which its limits stand; most were not read for this table."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -100,7 +103,7 @@ ROWS: Final = (
     *_rows(
         "anthropic",
         "claude-3",
-        "claude-instant claude-2: 100,000 4,096 4,096",
+        "claude-instant claude-v1 claude-v2 claude-2: 100,000 4,096 4,096",
         "claude-2-1: 200,000 4,096 4,096",
         "claude-3-opus claude-3-sonnet claude-3-haiku claude-3: 200,000 4,096 4,096",
         "claude-3-5-sonnet claude-3-5-haiku claude-3-5: 200,000 8,192 8,192",
@@ -145,15 +148,15 @@ ROWS: Final = (
         "llama-3: 8,192 2,048",
         "llama-3.1 llama-3.2 llama-3.3: 131,072 4,096",
         "llama-3-1 llama-3-2 llama-3-3: 131,072 4,096",
-        "llama-4 llama-4-maverick: 1,048,576 8,192",
-        "llama-4-scout: 10,485,760 8,192",
+        "llama-4 llama-4-maverick llama-4-scout: 131,072 8,192",
     ),
     *_rows("meta", "unknown", "llama-2: 4,096 1,024"),
     *_rows(
         "qwen",
         "qwen-3",
         "qwen-2 qwen-2.5 qwen-turbo qwen-max: 32,768 8,192 8,192",
-        "qwq qwq-plus qwen-plus: 131,072 8,192 8,192",
+        "qwq qwen-plus: 131,072 8,192 8,192",
+        "qwq-plus: 131,072 8,192 8,192 98,304",
         "qwen-3: 32,768 8,192",
         "qwen-3-235b-a22b-2507 qwen-3-coder qwen-3-max qwen-3-next: 262,144 16,384 65,536",
         "qwen-3-vl: 131,072 16,384 32,768",
@@ -226,3 +229,27 @@ ROWS: Final = (
     ),
 )
 """Every row; the longest name that begins a model's name wins."""
+
+_UNCONFIRMED: Final = (
+    "gpt-4.5 chatgpt-4o o1-preview gpt-4-vision gpt-4-32k gpt-35-turbo gpt-3.5",
+    "gpt-3.5-turbo-instruct claude-2 claude-2-1 claude-3 claude-3-5 claude-3-7",
+    "claude-4-5-opus claude-4-5-sonnet claude-4-5-haiku claude gemini-1.0 gemini-pro",
+    "gemini-1.5-pro gemini-1.5 gemini-2.0 gemini-2.5-flash-image gemini-3-pro-image",
+    "gemini-3.1-flash-image gemini-3.1-flash-lite-image gemini-2.5-flash-native-audio",
+    "gemini-live gemini-3.1-flash-live gemini-3.8-live llama-3.1 llama-3-1 llama-3-2",
+    "llama-4 qwen-turbo qwen-max qwen-plus qwen-3-235b-a22b-2507 qwen-3-vl qwen-flash",
+    "qwen-plus-latest qwen-long deepseek-coder deepseek-v2 deepseek-v3.2 mistral",
+    "open-mistral-7b mistral-tiny mixtral open-mixtral-8x7b mistral-small",
+    "mistral-large-2402 open-mixtral-8x22b open-mistral-nemo mistral-medium",
+    "mistral-small-3.1 mistral-small-3.2 pixtral codestral magistral-medium-latest",
+    "magistral-small-latest kimi-k3.1 command-a",
+)
+UNCONFIRMED: Final = frozenset(name for line in _UNCONFIRMED for name in line.split())
+"""Names whose window the table that was compared does not confirm: most are of older models."""
+
+
+def origin(name: str, vendor: str) -> tuple[str, str]:
+    """Say where the window of a name is from, and when it was compared; no date: never."""
+    if name in UNCONFIRMED:
+        return f"unconfirmed; see {SOURCES[vendor]}", ""
+    return COMPARED_WITH, TABLE_DATE

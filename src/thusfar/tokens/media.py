@@ -10,11 +10,11 @@ from typing import Final
 
 from thusfar.facts import MediaKind
 
-# image: an image is scaled down to about 1,600 tokens by most Claude models
-#   (https://docs.anthropic.com/en/docs/vision, read 2026-11-30); Gemini takes 258 a tile.
-# audio: Gemini takes 32 tokens a second; one minute
-#   (https://ai.google.dev/gemini-api/docs/tokens, read 2026-11-30).
-# file: one page of a PDF is 1,500 to 3,000 tokens of text on Claude
-#   (https://docs.anthropic.com/en/docs/build-with-claude/pdf-support, read 2026-11-30).
+# image: Claude 3 and 4 scale an image of more than about 1,600 tokens down to it
+#   (https://docs.anthropic.com/en/docs/vision, a stored copy, read 2026-11-30). Newer models may
+#   take several times as much; Gemini takes 258 a tile.
+# audio: one minute, at the 32 tokens a second that Gemini takes
+#   (https://discuss.ai.google.dev/t/84379, which quotes its documentation, read 2026-11-30).
+# file: one page of a PDF, at the most that Claude is said to take for its text; not confirmed.
 MEDIA_TOKENS: Final[dict[MediaKind, int]] = {"image": 1600, "audio": 1920, "file": 3000}
 """Estimated tokens of one piece of media of each kind."""
