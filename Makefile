@@ -21,6 +21,8 @@ help:
 
 demo: $(VENV)/.demo
 	@$(BIN)/thusfar demo
+	@echo
+	@echo "The command is $(BIN)/thusfar."
 
 test: lint types tests
 

@@ -32,6 +32,11 @@ def test_a_file_that_does_not_exist_is_named():
     assert error.fix == "Pass the path of a file, or - for stdin."
 
 
+def test_no_name_at_all_is_no_directory():
+    with pytest.raises(TranscriptError, match="named by nothing"):
+        read_bytes("")
+
+
 def test_a_directory_is_no_file(tmp_path):
     assert refusal(str(tmp_path)).args[0].endswith(" is a directory.")
 

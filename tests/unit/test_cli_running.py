@@ -116,6 +116,8 @@ def test_a_group_of_commands_is_one_line_of_the_registry(capsys):
         (["project"], "requires an argument"),
         (["project", "x", "--cut", "sideways"], "sideways"),
         (["project", "x", "--messages", "many"], "many"),
+        (["project", "x", "--messages", "1.5"], "1.5"),
+        (["project", "x", "--max", "1e3"], "1e3"),
         (["project", "x", "--mesages", "3"], "--messages"),
         (["lint", "x", "y"], "y"),
     ],
@@ -398,4 +400,13 @@ def test_a_reader_that_left_ends_the_command_quietly(monkeypatch, tmp_path):
     monkeypatch.setattr(sys, "stdout", os.fdopen(writer, "w"))
 
     assert main(["dialects", "--json"]) == 0
+    sys.stdout.close()
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device here is always full")
+def test_output_that_cannot_be_written_exits_with_1_and_says_why(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "stdout", open("/dev/full", "w"))  # noqa: SIM115 - main closes it
+
+    assert main(["dialects"]) == 1
+    assert "output could not be written: no space left" in capsys.readouterr().err
     sys.stdout.close()

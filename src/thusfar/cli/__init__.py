@@ -12,6 +12,7 @@ from typing import Final
 
 from thusfar._version import __version__
 
+OUTPUT_FAILED: Final = 1
 INTERRUPTED: Final = 130  # 128 + SIGINT, what shells report for Ctrl-C
 
 
@@ -38,9 +39,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return 0
+    except OSError as error:  # of files that are read, the commands tell themselves
+        _discard_output()
+        return _output_failed(error)
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
+
+
+def _output_failed(error: OSError) -> int:
+    """Tell that the output could not be written, such as for a full disk."""
+    why = (error.strerror or "unknown reason").lower()
+    sys.stderr.write(f"thusfar: The output could not be written: {why}.\n")
+    return OUTPUT_FAILED
 
 
 def _discard_output() -> None:

@@ -12,6 +12,7 @@ from thusfar._history import HistoryPolicy, OnMiss, history
 from thusfar._managed import RECENT_SHARE
 from thusfar._summarize import StrategyKind, SummaryOptions, summarize
 from thusfar.budget import InputBudget, limits
+from thusfar.cli.options import Whole
 from thusfar.cli.reading import read_text
 from thusfar.cli.view_options import CAPS, BoundOptions, refuse_bounds
 from thusfar.errors import OptionsError
@@ -52,9 +53,9 @@ class PlanOptions:
     policy: PlanPolicy | None = None
     strategy: StrategyKind | None = None
     on_miss: OnMiss | None = None
-    shorten: int | None = None
+    shorten: Whole = None
     summary_text: str | None = None
-    optimize_at: int | None = None
+    optimize_at: Whole = None
     bounds: BoundOptions = field(default_factory=BoundOptions)
 
     def budget(self) -> InputBudget | None:

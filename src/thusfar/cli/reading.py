@@ -83,6 +83,10 @@ def read_bytes(file: str) -> bytes:
     """
     if file == STDIN:
         return sys.stdin.buffer.read()
+    if not file:
+        raise TranscriptError(
+            "A file was named by nothing at all.", fix="Pass the path of a file, or - for stdin."
+        )
     path = Path(file)
     try:
         return path.read_bytes()

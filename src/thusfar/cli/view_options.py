@@ -15,6 +15,7 @@ from thusfar._setting import Setting
 from thusfar._summarize import summarize
 from thusfar.budget import InputBudget, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
+from thusfar.cli.options import Whole
 from thusfar.errors import OptionsError
 
 PolicyName = Literal["exact", "recent", "digest"]
@@ -45,15 +46,15 @@ class BoundOptions:
         max: Most input tokens of the whole request; what does not fit is refused.
     """
 
-    messages: int | None = None
-    tokens: int | None = None
+    messages: Whole = None
+    tokens: Whole = None
     cut: Cut | None = None
     pinned: str | None = None
     advance: float | None = None
     repair: RepairMode | None = None
     counter: str | None = None
     model: str | None = None
-    max: int | None = None
+    max: Whole = None
 
     def suffix(self, messages: Sequence[Any]) -> dict[str, Any]:
         """List what was said of the exact suffix, as options of `history.recent`.

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from cyclopts import Parameter
 
-from thusfar.cli.options import AsJson
+from thusfar.cli.options import AsJson, Whole
 from thusfar.cli.output import console, print_json, print_table, shown
 from thusfar.cli.store import StoreOptions, opened
 from thusfar.cli.thread.options import ThreadName, opened_thread
@@ -20,7 +20,7 @@ from thusfar.thread import ThreadInfo, threads_sync
 def list_threads(
     *,
     where: StoreOptions | None = None,
-    limit: Annotated[int | None, Parameter(help="At most so many, the newest")] = None,
+    limit: Annotated[Whole, Parameter(help="At most so many, the newest")] = None,
     as_json: AsJson = False,
 ) -> int:
     """List the threads of a store, newest change first.

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import msgspec
 from cyclopts import Parameter
 
-from thusfar.cli.options import AsJson
+from thusfar.cli.options import AsJson, Whole
 from thusfar.cli.output import console, counted, print_json, shown
 from thusfar.cli.store import StoreOptions
 from thusfar.cli.thread.lines import path_lines, print_whole, role_of, variant_of
@@ -40,7 +40,7 @@ def show(
         str | None, Parameter(help="Show only what is before this message; it begins a group")
     ] = None,
     limit: Annotated[
-        int | None, Parameter(help="At most so many of the newest messages, in whole groups")
+        Whole, Parameter(help="At most so many of the newest messages, in whole groups")
     ] = None,
     as_json: AsJson = False,
 ) -> int:
