@@ -68,6 +68,11 @@ class UnitCounts(msgspec.Struct, frozen=True, kw_only=True):
     kept: int
     exchanges: int
 
+    @property
+    def cut_at(self) -> str:
+        """The unit of the cut in words."""
+        return "turn and exchange" if self.cut == "auto" else self.cut
+
 
 class HistoryReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """What one projection of a transcript did.
@@ -136,7 +141,8 @@ class HistoryReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Fa
         return made
 
     def __str__(self) -> str:
-        lines = [f"{self.policy} history of {self.messages} messages ({self.dialect})"]
+        plural = "" if self.messages == 1 else "s"
+        lines = [f"{self.policy} history of {self.messages} message{plural} ({self.dialect})"]
         lines += [
             f"  {label:<11}{_size(ranges):>7}  {_show(ranges)}"
             for label, ranges in (
@@ -149,7 +155,7 @@ class HistoryReceipt(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Fa
             if ranges or label == "kept"
         ]
         if self.units:
-            lines.append(f"  units      {self.units.kept:>7}  cut by {self.units.cut}")
+            lines.append(f"  units      {self.units.kept:>7}  cut by {self.units.cut_at}")
         if self.added:
             lines.append(f"  added      {self.added:>7}  not the caller's own messages")
         if self.tokens:

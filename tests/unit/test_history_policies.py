@@ -225,3 +225,21 @@ def test_a_receipt_is_json_whatever_an_id_holds():
 
     assert receipt.to_json()["repairs"][0]["call_ids"] == ["\ud800"]
     assert receipt.to_json()["kept"] == [[1, 3]]
+
+
+def test_a_receipt_says_in_words_where_it_was_cut_and_counts_one_message_as_one():
+    called = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    talk = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [called]},
+        {"role": "tool", "tool_call_id": "c", "content": "ok"},
+        {"role": "assistant", "content": "Done."},
+        {"role": "user", "content": "Thanks."},
+    ]
+
+    mixed = history.recent(3).project(talk).receipt
+    alone = history.exact().project(talk[:1]).receipt
+
+    assert "cut by turn and exchange" in str(mixed)
+    assert mixed.to_json()["units"] == {"cut": "auto", "kept": 2, "exchanges": 2}
+    assert str(alone).startswith("exact history of 1 message (")

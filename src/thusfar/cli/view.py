@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 MOST_ROWS: Final = 40  # a view of many pinned stretches stays readable; the rest is counted
 _MOST_NOTES: Final = 12
-_CUT: Final = {"auto": "turn and exchange"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _reasons(receipt: HistoryReceipt) -> dict[str, str]:
     """Say why a stretch has its fate, for this policy and these caps."""
     caps = _caps(receipt)
     shortened = receipt.units is not None
-    by = f", cut by {_CUT.get(receipt.units.cut, receipt.units.cut)}" if receipt.units else ""
+    by = f", cut by {receipt.units.cut_at}" if receipt.units else ""
     overflow = any(w.code == "HISTORY_CAP_OVERFLOW" for w in receipt.warnings)
     newest = "the newest unit, larger than the cap" if overflow else f"newest within {caps}{by}"
     return {
