@@ -26,6 +26,7 @@ from thusfar.thread import Thread
 
 PAGE = 40
 FILLED = 1_000  # messages of one write while a conversation is made long
+MANY, SLOW = 1_000, 2  # runs in a row
 SINGLE = 2 * PAGE  # the newest messages are stored one at a time, as in use
 
 Work = Callable[[], Any]  # its answer is awaited for a contender with an event loop
@@ -47,7 +48,7 @@ class Contender:
     read: Work
     close: Work
     loop: asyncio.AbstractEventLoop | None = None
-    most: int = 1_000
+    most: int = MANY
 
     def time(self, work: Work, runs: int) -> list[float]:
         """Time runs in a row as their caller waits for each. Unit: seconds."""
@@ -205,7 +206,8 @@ def of_agents(path: Path, synchronous: str, length: int, *, advanced: bool = Fal
             conn.execute(f"PRAGMA synchronous = {synchronous}")
 
     more = {"create_tables": True} if advanced else {}
-    return _of_session(Session(session_id="t", db_path=path, **more), length)
+    most = SLOW if advanced else MANY  # the advanced one reads every message at each step
+    return _of_session(Session(session_id="t", db_path=path, **more), length, most)
 
 
 def of_sqlalchemy(url: str, length: int) -> Contender:
@@ -216,10 +218,10 @@ def of_sqlalchemy(url: str, length: int) -> Contender:
     if "?host=" in address:  # asyncpg wants the directory of a Unix socket so too
         address = address.replace("@localhost", "@", 1)
     session = SQLAlchemySession.from_url(f"t{length}", url=address, create_tables=True)
-    return _of_session(session, length)
+    return _of_session(session, length, MANY)
 
 
-def _of_session(session: Any, length: int) -> Contender:
+def _of_session(session: Any, length: int, most: int) -> Contender:
     loop, following = asyncio.new_event_loop(), turning(ITEMS)
     bulk = [ITEMS[index % len(ITEMS)] for index in range(FILLED)]
 
@@ -233,6 +235,7 @@ def _of_session(session: Any, length: int) -> Contender:
         lambda: session.get_items(limit=PAGE),
         getattr(session, "close", lambda: None),
         loop,
+        most,
     )
 
 
@@ -264,7 +267,7 @@ def of_saver(path: Path, synchronous: str, length: int) -> Contender:
         return newest
 
     append()
-    return Contender(append, read, connection.close, most=2)
+    return Contender(append, read, connection.close, most=SLOW)
 
 
 def of_postgres_raw(url: str, length: int) -> Contender:
