@@ -99,10 +99,11 @@ def race(field: Field, kind: str, rounds: int) -> Laps:
 
 def sqlite_field(home: Path, size: int, synchronous: str) -> Field:
     """Open the contenders for one length; one file of threads serves every setting."""
+    store = sqlite_thread(home / "thread.db", synchronous)
     field = {
         RAW: of_raw(home / "raw.db", synchronous),
-        OURS: of_thread(sqlite_thread(home / "thread.db", synchronous)),
-        ASYNC: of_thread_async(sqlite_thread(home / "thread.db", synchronous)),
+        OURS: of_thread(store),
+        ASYNC: of_thread_async(store),
     }
     if installed("agents") and size in PEER_SIZES:
         field[SESSION] = of_agents(home / f"agents-{synchronous}.db", synchronous, size)

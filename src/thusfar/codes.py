@@ -41,6 +41,7 @@ _ERRORS = {
     "CORRUPT_RECORD": "A stored record or the database file was damaged.",
     "SCHEMA_TOO_NEW": "The database was written by a newer version.",
     "SUMMARY_FAILED": "A summary could not be made within its attempts.",
+    "PREPARATION_FAILED": "A hook of a step raised or took too long.",
     "REQUEST_INSPECTION_UNAVAILABLE": "No receipt of that request is kept.",
     "PROCESS_ERROR": "A process could not do what was asked.",
     "INVALID_DEFINITION": "A process was not put together in a way that could run.",
