@@ -85,7 +85,7 @@ class PlainTurn(NamedTuple):
     Attributes:
         start: Where the turn starts.
         exchanges: How many exchanges it has.
-        texts: What is counted of it, in order.
+        texts: What is counted of it, in any order.
     """
 
     start: int

@@ -116,7 +116,7 @@ def read_usual_calls(calls: Any) -> list[tuple[str, str, str]]:
 
 
 def plain_turn(messages: Sequence[Any], end: int, floor: int) -> PlainTurn | None:
-    """Read the turn that ends at `end`, if it is as plain as most are.
+    """Read the turn that ends at `end`, newest message first, if it is as plain as most are.
 
     Plain is a turn of the commonest forms alone, in which all results of a message's calls stand
     directly behind it.
@@ -126,39 +126,45 @@ def plain_turn(messages: Sequence[Any], end: int, floor: int) -> PlainTurn | Non
         end: Where the turn ends; a turn or the end of the transcript follows.
         floor: Where the conversation starts, behind the leading system run.
     """
-    start = _turn_start(messages, end, floor)
-    if start is None:
-        return None
     texts: list[str] = []
-    waiting: set[str] = set()
+    waiting: set[str] = set()  # results whose call is further back
     exchanges = 0
-    for message in messages[start:end]:
-        content, role, size = message.get("content"), message["role"], len(message)
+    opening = False  # user input was read: the turn starts where an answer stands before it
+    for position in range(end - 1, floor - 1, -1):
+        message = messages[position]
+        if type(message) is not dict:
+            return None
+        content: Any = message.get("content")
+        role, size = message.get("role"), len(message)
+        if opening and role != "user":
+            known = role == "assistant" or _answers(messages, position, floor)
+            return PlainTurn(position + 1, exchanges, texts) if known else None
         spoken = type(content) is str and content != ""
         if role == "tool":
             call_id = message.get("tool_call_id")
-            if size != 3 or not spoken or type(call_id) is not str or call_id not in waiting:
+            if size != 3 or not spoken or type(call_id) is not str or call_id in waiting:
                 return None
-            waiting.remove(call_id)
+            waiting.add(call_id)
             texts.append(content)
             continue
         exchanges += 1
-        if waiting:
-            return None
-        if size == 2 and spoken:
-            texts.append(content)
-        elif size == 3 and role == "assistant" and (spoken or content is None):
-            if spoken:
-                texts.append(content)
+        if size == 3 and role == "assistant" and (spoken or content is None):
             if not _take_calls(message.get("tool_calls"), waiting, texts):
                 return None
+            if spoken:
+                texts.append(content)
+        elif size == 2 and spoken and (role == "user" or role == "assistant"):
+            texts.append(content)
+            opening = role == "user"
         else:
             return None
-    return None if waiting else PlainTurn(start, exchanges, texts)
+        if waiting:
+            return None
+    return None if waiting else PlainTurn(floor, exchanges, texts)
 
 
 def _take_calls(calls: Any, waiting: set[str], texts: list[str]) -> bool:
-    """Add the ids and texts of calls in their commonest form, each id once; tell if they are."""
+    """Match calls in their commonest form with the results behind them; tell if all match."""
     if type(calls) is not list or not calls:
         return False
     for call in calls:
@@ -166,28 +172,12 @@ def _take_calls(calls: Any, waiting: set[str], texts: list[str]) -> bool:
         if type(body) is not dict or call.get("type") == "custom":
             return False
         call_id, name, arguments = call.get("id"), body.get("name"), body.get("arguments")
-        if not (type(call_id) is type(name) is type(arguments) is str) or call_id in waiting:
+        if not (type(call_id) is type(name) is type(arguments) is str) or call_id not in waiting:
             return False
-        waiting.add(call_id)
+        waiting.remove(call_id)
         texts.append(name)
         texts.append(arguments)
     return True
-
-
-def _turn_start(messages: Sequence[Any], end: int, floor: int) -> int | None:
-    """Find the user input after an answer that opened this turn; `None` where it takes more."""
-    later = None  # role of the message behind
-    for position in range(end - 1, floor - 1, -1):
-        message = messages[position]
-        role = message.get("role") if type(message) is dict else None
-        if later == "user" and role == "assistant":
-            return position + 1
-        if later == "user" and role == "tool":
-            return position + 1 if _answers(messages, position, floor) else None
-        if role not in ("user", "assistant", "tool"):
-            return None
-        later = role
-    return floor
 
 
 def _answers(messages: Sequence[Any], position: int, floor: int) -> bool:
