@@ -1,10 +1,11 @@
 """Measure appends to threads and reads of them beside raw SQL and other session stores, in one run.
 
 All contenders of a race get the same durability setting and texts of the same length, on the same
-disk. They take turns of a few operations, so that what else the machine does falls on all of them;
-times are what the caller waits, they are compared within a round of turns, and the median of the
-rounds is shown. A round's time is the median of its operations; the column
-`mean` compares means, in which the checkpoints of SQLite's log are.
+disk, and a process of its own each. They take turns, so that what else the machine does falls on
+all of them, and do several operations in a turn, so that caches are their own. Times are what the
+caller waits; they are compared within a round of turns, and the median of the rounds is shown. A
+round's time is the median of its operations; the column `mean` compares means, in which the
+checkpoints of SQLite's log are.
 
 Raw is one prepared insert of the same bytes in a transaction of its own, through the same driver.
 `async` is the same thread in an event loop. The peers are openai-agents `SQLiteSession`,
@@ -17,16 +18,18 @@ Run: python bench/storage.py [--sizes 100 1000 …] [--rounds 21] [--json]
 from __future__ import annotations
 
 import argparse
-import gc
 import json
+import shutil
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import mean, median
+from typing import Any
 
+from lanes import Lane
 from projection import FLAT, Target, times
 from store_contenders import (
     PAGE,
@@ -34,23 +37,26 @@ from store_contenders import (
     fill_raw,
     fill_thread,
     installed,
-    of_agents,
+    of_advanced_session,
+    of_postgres,
     of_postgres_raw,
     of_raw,
     of_saver,
+    of_session,
     of_sqlalchemy,
-    of_thread,
-    of_thread_async,
+    of_sqlite,
+    of_sqlite_async,
     round_trips,
-    sqlite_thread,
 )
+
+from thusfar.storage import open_store
 
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZES = (100, 1_000, 10_000, 100_000)  # filling a peer with a million takes many minutes
 SLOW_SIZES = (100, 1_000, 10_000)  # for peers whose steps read or write the whole conversation
 SETTINGS = ("NORMAL", "FULL")
-RUNS = {"NORMAL": 10, "FULL": 4, "read": 5, "postgres": 5, "postgres read": 5}  # of one turn
-TURNS = {"NORMAL": 4, "FULL": 4, "read": 4, "postgres": 4, "postgres read": 4}  # of one round
+RUNS = {"NORMAL": 25, "FULL": 5, "read": 10, "postgres": 5, "postgres read": 5}  # of one turn
+TURNS = {"NORMAL": 2, "FULL": 4, "read": 2, "postgres": 4, "postgres read": 4}  # of one round
 OURS, RAW, ASYNC = "thusfar", "raw", "async"
 SESSION, ADVANCED, SAVER, ALCHEMY = "SQLiteSession", "Advanced…", "SqliteSaver", "SQLAlchemy…"
 
@@ -72,47 +78,55 @@ class Lap:
 
 
 Entrant = tuple[int, str]  # length of the conversation, and name
-Field = dict[Entrant, Contender]
 Laps = dict[Entrant, Lap]
 Table = dict[str, Laps]  # by kind of work
+Makers = dict[str, tuple[Callable[..., Contender], dict[int, tuple[Any, ...]]]]
 
 
-def race(field: Field, kind: str, rounds: int) -> Laps:
+def race(lanes: dict[str, Lane], kind: str, rounds: int) -> Laps:
     """Time each contender at each length in turn, a few turns a round."""
-    laps: Laps = {entrant: Lap([], []) for entrant in field}
-    works = {entrant: one.read if "read" in kind else one.append for entrant, one in field.items()}
-    for entrant, one in field.items():
-        one.time(works[entrant], 3)
-    gc.collect()
-    gc.freeze()
+    work = "read" if "read" in kind else "append"
+    entrants = sorted((size, name) for name, lane in lanes.items() for size in lane.sizes)
+    laps: Laps = {entrant: Lap([], []) for entrant in entrants}
     for _ in range(rounds):
-        spent: dict[Entrant, list[float]] = {entrant: [] for entrant in field}
+        spent: dict[Entrant, list[float]] = {entrant: [] for entrant in entrants}
         for _ in range(TURNS[kind]):
-            for entrant, one in field.items():
-                spent[entrant] += one.time(works[entrant], RUNS[kind])
+            for size, name in entrants:
+                spent[size, name] += lanes[name].time(size, work, RUNS[kind])
         for entrant, lap in laps.items():
             lap.typical.append(median(spent[entrant]) * 1e6)
             lap.whole.append(mean(spent[entrant]) * 1e6)
-    gc.unfreeze()
     return laps
 
 
-def sqlite_field(home: Path, size: int, synchronous: str) -> Field:
-    """Open the contenders for one length; one file of threads serves every setting."""
-    store = sqlite_thread(home / "thread.db", synchronous)
-    field = {
-        RAW: of_raw(home / "raw.db", synchronous),
-        OURS: of_thread(store),
-        ASYNC: of_thread_async(store),
+def sqlite_makers(homes: dict[int, Path], synchronous: str) -> Makers:
+    """List who races on SQLite; one file of threads serves every setting, one after the other."""
+    makers: Makers = {
+        RAW: (of_raw, {n: (home / "raw.db", synchronous) for n, home in homes.items()}),
+        OURS: (of_sqlite, {n: (home / "thread.db", synchronous) for n, home in homes.items()}),
+        ASYNC: (of_sqlite_async, {n: (home / "loop.db", synchronous) for n, home in homes.items()}),
     }
-    if installed("agents") and size in PEER_SIZES:
-        field[SESSION] = of_agents(home / f"agents-{synchronous}.db", synchronous, size)
-    if installed("agents") and size in SLOW_SIZES:
-        path = home / f"advanced-{synchronous}.db"
-        field[ADVANCED] = of_agents(path, synchronous, size, advanced=True)
-    if installed("langgraph.checkpoint.sqlite") and size in SLOW_SIZES:
-        field[SAVER] = of_saver(home / f"saver-{synchronous}.db", synchronous, size)
-    return {(size, name): one for name, one in field.items()}
+
+    def peer(name: str, make: Callable[..., Contender], sizes: Sequence[int]) -> None:
+        made = {
+            n: (home / f"{name}-{synchronous}.db", synchronous, n)
+            for n, home in homes.items()
+            if n in sizes
+        }
+        if made:
+            makers[name] = make, made
+
+    if installed("agents"):
+        peer(SESSION, of_session, PEER_SIZES)
+        peer(ADVANCED, of_advanced_session, SLOW_SIZES)
+    if installed("langgraph.checkpoint.sqlite"):
+        peer(SAVER, of_saver, SLOW_SIZES)
+    return makers
+
+
+def started(makers: Makers, stack: ExitStack) -> dict[str, Lane]:
+    """Start a process for each contender, one after the other."""
+    return {name: stack.enter_context(Lane(*made)) for name, made in makers.items()}
 
 
 def on_sqlite(sizes: Sequence[int], rounds: int) -> Table:
@@ -122,18 +136,16 @@ def on_sqlite(sizes: Sequence[int], rounds: int) -> Table:
         homes = {size: Path(name) / f"{size}" for size in sizes}
         for size, home in homes.items():
             home.mkdir()
-            with closing(sqlite_thread(home / "thread.db", "NORMAL")) as store:
+            with closing(open_store(f"sqlite:///{home}/thread.db", synchronous="NORMAL")) as store:
                 fill_thread(store, size)
+            shutil.copy(home / "thread.db", home / "loop.db")
             fill_raw(home / "raw.db", size)
         for synchronous in SETTINGS:
-            field: Field = {}
-            for size, home in homes.items():
-                field |= sqlite_field(home, size, synchronous)
-            table[synchronous] = race(field, synchronous, rounds)
-            if synchronous == SETTINGS[0]:
-                table["read"] = race(field, "read", rounds)
-            for one in field.values():
-                one.close()
+            with ExitStack() as stack:
+                lanes = started(sqlite_makers(homes, synchronous), stack)
+                table[synchronous] = race(lanes, synchronous, rounds)
+                if synchronous == SETTINGS[0]:
+                    table["read"] = race(lanes, "read", rounds)
     return table
 
 
@@ -143,23 +155,17 @@ def on_postgres(sizes: Sequence[int], rounds: int) -> tuple[Table, float | None]
         return {}, None
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
     from postgres_server import running_server
-    from thusfar.storage import PostgresStore
 
     table: Table = {}
-    field: Field = {}
-    with running_server() as url:
-        for size in sizes:
-            store = PostgresStore(url).within(f"{size}")
-            fill_thread(store, size)
-            field[size, RAW] = of_postgres_raw(url, size)
-            field[size, OURS] = of_thread(store)
-            if installed("agents") and installed("sqlalchemy") and installed("asyncpg"):
-                field[size, ALCHEMY] = of_sqlalchemy(url, size)
-        table["postgres"] = race(field, "postgres", rounds)
-        table["postgres read"] = race(field, "postgres read", rounds)
-        trips = round_trips(store, field[sizes[-1], OURS].append)
-        for one in field.values():
-            one.close()
+    with running_server() as url, ExitStack() as stack:
+        arguments: dict[int, tuple[Any, ...]] = {size: (url, size) for size in sizes}
+        makers: Makers = {RAW: (of_postgres_raw, arguments), OURS: (of_postgres, arguments)}
+        if installed("agents") and installed("sqlalchemy") and installed("asyncpg"):
+            makers[ALCHEMY] = of_sqlalchemy, arguments
+        lanes = started(makers, stack)
+        table["postgres"] = race(lanes, "postgres", rounds)
+        table["postgres read"] = race(lanes, "postgres read", rounds)
+        trips = round_trips(url)
     return table, trips
 
 

@@ -26,6 +26,7 @@ from thusfar.thread import Thread
 
 PAGE = 40
 FILLED = 1_000  # messages of one write while a conversation is made long
+PREPARED = 10  # runs after which the driver has prepared a statement
 MANY, SLOW = 1_000, 2  # runs in a row
 SINGLE = 2 * PAGE  # the newest messages are stored one at a time, as in use
 
@@ -144,8 +145,14 @@ def of_thread(store: Store) -> Contender:
     )
 
 
-def of_thread_async(store: Store) -> Contender:
-    """Race the same thread from an event loop; its verbs run in another system thread."""
+def of_sqlite(path: Path, synchronous: Any) -> Contender:
+    """Race a thread in an SQLite file."""
+    return of_thread(open_store(f"sqlite:///{path}", synchronous=synchronous))
+
+
+def of_sqlite_async(path: Path, synchronous: Any) -> Contender:
+    """Race a thread in an event loop; its verbs run in other threads of the process."""
+    store = open_store(f"sqlite:///{path}", synchronous=synchronous)
     thread, following = Thread("t", store=store), turning(MESSAGES)
     return Contender(
         lambda: thread.append(following()),
@@ -155,9 +162,13 @@ def of_thread_async(store: Store) -> Contender:
     )
 
 
-def sqlite_thread(path: Path, synchronous: Any) -> Store:
-    """Open a file of threads with a durability setting."""
-    return open_store(f"sqlite:///{path}", synchronous=synchronous)
+def of_postgres(url: str, length: int) -> Contender:
+    """Race a thread in PostgreSQL; each length has a namespace of its own."""
+    from thusfar.storage import PostgresStore
+
+    store = PostgresStore(url).within(f"{length}")
+    fill_thread(store, length)
+    return of_thread(store)
 
 
 def fill_raw(path: Path, length: int) -> None:
@@ -192,22 +203,30 @@ def of_raw(path: Path, synchronous: str) -> Contender:
     return Contender(append, read, connection.close)
 
 
-def of_agents(path: Path, synchronous: str, length: int, *, advanced: bool = False) -> Contender:
-    """Race openai-agents' `SQLiteSession` or `AdvancedSQLiteSession`."""
+def of_session(path: Path, synchronous: str, length: int) -> Contender:
+    """Race openai-agents' `SQLiteSession`."""
     from agents import SQLiteSession
+
+    session = _with_setting(SQLiteSession, synchronous)(session_id="t", db_path=path)
+    return _of_session(session, length, MANY)
+
+
+def of_advanced_session(path: Path, synchronous: str, length: int) -> Contender:
+    """Race openai-agents' `AdvancedSQLiteSession`, which reads every message at each step."""
     from agents.extensions.memory import AdvancedSQLiteSession
 
-    base: Any = AdvancedSQLiteSession if advanced else SQLiteSession
+    kind = _with_setting(AdvancedSQLiteSession, synchronous)
+    return _of_session(kind(session_id="t", db_path=path, create_tables=True), length, SLOW)
 
-    class Session(base):  # every connection is made by a worker thread of its own
+
+def _with_setting(base: Any, synchronous: str) -> Any:
+    class Session(base):  # type: ignore[misc] # every connection is made by a worker thread
         @staticmethod
         def _configure_connection(conn: Any) -> None:
             base._configure_connection(conn)
             conn.execute(f"PRAGMA synchronous = {synchronous}")
 
-    more = {"create_tables": True} if advanced else {}
-    most = SLOW if advanced else MANY  # the advanced one reads every message at each step
-    return _of_session(Session(session_id="t", db_path=path, **more), length, most)
+    return Session
 
 
 def of_sqlalchemy(url: str, length: int) -> Contender:
@@ -294,15 +313,23 @@ def of_postgres_raw(url: str, length: int) -> Contender:
     return Contender(append, read, connection.close)
 
 
-def round_trips(store: Any, work: Work, runs: int = 20) -> float:
-    """Count how often the server is waited for in one run of a work, by the driver's own trace."""
+def round_trips(url: str, runs: int = 20) -> float:
+    """Count how often an append waits for the server, by the driver's own trace."""
+    from thusfar.storage import PostgresStore
+
+    store = PostgresStore(url)
+    thread = Thread("traced", store=store).sync
+    for _ in range(PREPARED):
+        thread.append(MESSAGES[0])
     pool = store._shared.pool()
     with tempfile.TemporaryFile() as trace:
         connection = pool.getconn()
         connection.pgconn.trace(trace.fileno())
         pool.putconn(connection)
         for _ in range(runs):
-            work()
+            thread.append(MESSAGES[0])
         connection.pgconn.untrace()
         trace.seek(0)
-        return trace.read().count(b"ReadyForQuery") / runs
+        count = trace.read().count(b"ReadyForQuery")
+    store.close()
+    return count / runs

@@ -53,22 +53,21 @@ def choose_plain(
     system, end = 0, len(messages)
     while system < end and dialect.describe(messages[system]).role == "system":
         system += 1
+    counted = measure if options.tokens is not None else None
+    count, framing = (counted.count_flat, counted.framing) if counted else (None, 0)
     caps = Caps(options.messages, options.tokens)
-    window = PlainWindow(system, end, 0, 0, caps)
-    while window.start > system:
-        turn = turn_at(messages, window.start, system)
+    start, units, exchanges = end, 0, 0
+    while start > system:
+        turn = turn_at(messages, start, system)
         if turn is None:
             return None
-        size = window.start - turn.start
-        weight = (size, 0)
-        if measure is not None and options.tokens is not None:
-            weight = (size, sum(measure.count_flat(turn.texts)) + measure.framing * size)
+        size = start - turn.start
+        weight = (size, sum(count(turn.texts)) + framing * size if count else 0)
         if not caps.admit(weight):
-            if not window.units or (options.cut == "auto" and caps.under_half()):
+            if not units or (options.cut == "auto" and caps.under_half()):
                 return None
             break
-        caps.add(weight)
-        window.start = turn.start
-        window.units += 1
-        window.exchanges += turn.exchanges
-    return window
+        caps.used_messages += size
+        caps.used_tokens += weight[1]
+        start, units, exchanges = turn.start, units + 1, exchanges + turn.exchanges
+    return PlainWindow(system, start, units, exchanges, caps)

@@ -129,6 +129,9 @@ def per_message(
     return PerMessage(function, name=name or name_of(function), confidence=confidence)
 
 
+_HAS_ANOTHER_COUNT: Final = (str, bytes, Sequence, Mapping, type)
+
+
 def text_counter(counter: Any) -> Counter:
     """Read the caller's object as a counter of texts.
 
@@ -141,10 +144,10 @@ def text_counter(counter: Any) -> Counter:
     name, confidence = name_of(counter), confidence_of(counter)
     if callable(getattr(counter, "count_many", None)):
         return BatchCounter(counter, name=name, confidence=confidence)
-    if not isinstance(counter, str | bytes | Sequence | Mapping | type):
-        for method in ("count_tokens", "count"):
-            if callable(function := getattr(counter, method, None)):
-                return FunctionCounter(function, name=name, confidence=confidence)
+    for method in ("count_tokens", "count"):
+        function = getattr(counter, method, None)
+        if callable(function) and not isinstance(counter, _HAS_ANOTHER_COUNT):
+            return FunctionCounter(function, name=name, confidence=confidence)
     if callable(counter):
         return FunctionCounter(counter, name=name, confidence=confidence)
     raise _no_counter()

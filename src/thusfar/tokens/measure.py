@@ -149,7 +149,7 @@ class Measure:
     def count_flat(self, items: list[Any]) -> list[int]:
         """Count texts, or whole messages where the caller counts those; without framing."""
         if self._messages is None:
-            return self._scaled(items)
+            return self._texts.count_many(items) if self._percent == 100 else self._scaled(items)
         return checked(self._messages.count_messages(items), len(items), self.counter)
 
     def media(self, content: Content) -> int:
