@@ -9,7 +9,6 @@ Source:
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import pairwise
@@ -387,8 +386,3 @@ class Forms:
     def stale_by(self, artifact: Artifact) -> int:
         """Messages between the end of a summary and the coming cut."""
         return max(0, self.cut - self.system - artifact.messages)
-
-    def exchanges_in(self, start: int) -> int:
-        """Exchanges from a position on."""
-        exchanges = self.choice.window.exchanges
-        return len(exchanges) - bisect_left(exchanges, start)

@@ -10,7 +10,7 @@ Source:
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -248,8 +248,3 @@ def first_of(branch: int) -> int:
 def last_of(branch: int) -> int:
     """Tell the largest number a node of this branch can have."""
     return branch << POSITION_BITS | POSITION_MASK
-
-
-def as_row(kind: type[Any], values: tuple[Any, ...]) -> Any:
-    """Make a row from a database row with the same columns."""
-    return kind(*values)
