@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from thusfar.errors import HistoryError, OptionsError
+from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.receipt import Inspection, RequestReceipt
 from thusfar.planner.sealing import Sealed
@@ -18,7 +19,6 @@ from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer
 from thusfar.runtime.wire import (
-    call_arguments,
     messages_of_response,
     placed,
     reported_input_tokens,
