@@ -53,7 +53,7 @@ def test_ten_thousand_steps_keep_every_line_and_little_else():
 
 
 def test_what_a_step_adds_to_the_work_of_a_prompt_does_not_grow():
-    """A full block is one object for good, so a prompt hands on blocks and at most one open one."""
+    """A full block is one object for good, and there are few of each size at any length."""
     blocks = LineBlocks()
     for number in range(STEPS):
         blocks.add(f"line {number}")
@@ -62,8 +62,16 @@ def test_what_a_step_adds_to_the_work_of_a_prompt_does_not_grow():
     blocks.add("one more")
     after = blocks.texts()
 
-    full = STEPS // BLOCK_LINES
-    assert all(a is b for a, b in zip(before[:full], after[:full], strict=True))
-    assert len(after) <= full + BLOCK_LINES
+    assert len(before) == 2 + 7 + 1 + 0, "10,000 = 2 x 4,096 + 7 x 256 + 1 x 16"
+    assert after[-1] == "one more\n"
+    assert all(a is b for a, b in zip(before, after, strict=False))
     assert len(blocks) == STEPS + 1
-    assert blocks.lines()[-2:] == [f"line {STEPS - 1}", "one more"]
+    assert blocks.lines() == [*(f"line {number}" for number in range(STEPS)), "one more"]
+
+
+def test_blocks_keep_the_order_of_lines_at_every_length():
+    blocks = LineBlocks()
+    for number in range(2 * BLOCK_LINES**3 + 3):
+        blocks.add(f"{number}")
+        assert len(blocks.texts()) <= 4 * (BLOCK_LINES - 1)
+    assert blocks.lines() == [f"{number}" for number in range(2 * BLOCK_LINES**3 + 3)]

@@ -67,11 +67,15 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     @property
     def result(self) -> Any:
         """What came of it; a new value each time."""
+        if self.result_json == "null":
+            return None
         return parse_json(self.result_json, where="a stored result")
 
     @property
     def extra(self) -> dict[str, Any]:
         """Further fields of a manual entry; a new value each time."""
+        if self.extra_json == "{}":
+            return {}
         made: dict[str, Any] = parse_json(self.extra_json, where="stored fields")
         return made
 

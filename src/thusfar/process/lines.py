@@ -6,35 +6,44 @@ from typing import Final
 
 from thusfar.process.rendering import counted_line
 
-BLOCK_LINES: Final = 64  # a block is one text for the token counter, which knows it again
+BLOCK_LINES: Final = 16  # a block is one text for the token counter, which knows it again
+_LARGEST: Final = 4  # a block of 65,536 lines; larger ones would only be counted again
 
 
 class LineBlocks:
-    """Lines, joined in blocks of 64 that never change again.
+    """Lines, joined in blocks of 16 that never change again, and 16 such blocks in a larger one.
 
-    The text of a full block is one object for good: it is hashed and counted once. Lines that
-    fill no block yet stand alone, so that each is counted once too.
+    The text of a full block is one object: it is hashed and counted once, until it becomes part of
+    a larger block, and no line is part of more than five. Lines that fill no block yet stand alone.
+    So there are at most 15 texts of each size, and adding a line costs the same at any length.
     """
 
-    __slots__ = ("_full", "_open")
+    __slots__ = ("_lines", "_sizes")
 
     def __init__(self) -> None:
-        self._full: list[str] = []
-        self._open: list[str] = []
+        self._lines = 0
+        self._sizes: list[list[str]] = [[]]
 
     def __len__(self) -> int:
-        return len(self._full) * BLOCK_LINES + len(self._open)
+        return self._lines
 
     def add(self, line: str) -> None:
         """Add a line at the end."""
-        self._open.append(line + "\n")
-        if len(self._open) == BLOCK_LINES:
-            self._full.append("".join(self._open))
-            self._open = []
+        self._lines += 1
+        text, size = line + "\n", 0
+        while True:
+            waiting = self._sizes[size]
+            waiting.append(text)
+            if len(waiting) < BLOCK_LINES or size == _LARGEST:
+                return
+            text, size = "".join(waiting), size + 1
+            waiting.clear()
+            if size == len(self._sizes):
+                self._sizes.append([])
 
     def texts(self) -> list[str]:
-        """List the text in order, block by block and line by line; each line has its end."""
-        return [*self._full, *self._open]
+        """List the text in order, larger blocks first; each line has its end."""
+        return [text for texts in reversed(self._sizes) for text in texts]
 
     def lines(self) -> list[str]:
         """List the lines."""

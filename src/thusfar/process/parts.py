@@ -18,7 +18,7 @@ from thusfar.process.log import LogSlice
 from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
 from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE
 from thusfar.process.tasks import END, Transition
-from thusfar.process.templates import PartText, json_of, render_pieces, render_text
+from thusfar.process.templates import PartFunction, PartText, json_of, render_pieces, render_text
 
 ERROR_MAX_CHARS: Final = 500  # of one complaint; a model may have written part of it
 Pieces = tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ def attempt_prompt(moment: Moment, *, collapsed: bool = False) -> AttemptPrompt:
     system = render_text(moment.texts.system_prompt, parts.scope, owner="system_prompt")
     return AttemptPrompt(
         system=system,
-        pieces=tuple(Piece(part, text) for part, text in pieces if text),
+        pieces=tuple([Piece(part, text) for part, text in pieces if text]),
         shows_history=any(part == "history" for part, _ in pieces),
         collapsed=collapsed,
     )
@@ -67,7 +67,7 @@ class _Parts:
             },
             "process": {"id": moment.process_id, "steps_executed": moment.steps_executed},
             "json": json_of,
-            **dict.fromkeys(("promptPart", "prompt_part", "prt"), self.prompt_part),
+            **dict.fromkeys(("promptPart", "prompt_part", "prt"), PartFunction(self.prompt_part)),
         }
 
     def prompt_part(
@@ -154,7 +154,7 @@ class _Parts:
             if lines:
                 pieces += [f"<{zone}>\n", *(f"{line}\n" for line in lines), f"</{zone}>\n"]
         pieces[-1] = pieces[-1].rstrip("\n")
-        return tuple(("history", text) for text in pieces)
+        return tuple([("history", text) for text in pieces])
 
     def _errors(self) -> str:
         moment = self.moment

@@ -6,7 +6,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -33,12 +33,28 @@ class PartText(str):
 
     def __new__(cls, pieces: tuple[tuple[str, str], ...]) -> PartText:
         """Join the pieces of a part."""
-        made = super().__new__(cls, "".join(text for _, text in pieces))
+        made = super().__new__(cls, "".join([text for _, text in pieces]))
         made.pieces = pieces
         return made
 
     def __str__(self) -> str:
         return self
+
+
+class PartFunction:
+    """The function that gives parts, recognised by its type: it may be called without a look.
+
+    Args:
+        function: Takes names, gives a `PartText`.
+    """
+
+    __slots__ = ("_function",)
+
+    def __init__(self, function: Callable[..., PartText]) -> None:
+        self._function = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> PartText:
+        return self._function(*args, **kwargs)
 
 
 class OmittedValue(str):
@@ -115,6 +131,11 @@ def _environment() -> Any:
 
     class Environment(ImmutableSandboxedEnvironment):
         """Reads the items of a mapping by attribute, and never its methods."""
+
+        def call(self, context: Any, obj: Any, *args: Any, **kwargs: Any) -> Any:
+            if type(obj) is PartFunction:  # no template can make one
+                return obj(*args, **kwargs)
+            return super().call(context, obj, *args, **kwargs)
 
         def getitem(self, obj: Any, argument: Any) -> Any:
             return obj if isinstance(obj, OmittedValue) else super().getitem(obj, argument)
