@@ -80,10 +80,18 @@ SYSTEM = Facts("system")
 USER = Facts("user", user_input=True)
 ASSISTANT = Facts("assistant")
 REASONING = Facts("assistant", leads=True)
+_PLAIN: Final[dict[str, Facts]] = {
+    "system": SYSTEM,
+    "user": USER,
+    "assistant": ASSISTANT,
+    "tool": Facts("tool"),
+}
 
 
 def facts_of(message: Message) -> Facts:
     """Derive the facts of a canonical message; `describe(x)` equals `facts_of(lift(x))`."""
+    if len(message.parts) == 1 and type(message.parts[0]) is Text:
+        return _PLAIN[message.role]  # most messages by far
     calls = tuple(Link(p.id, p.name) for p in message.parts if isinstance(p, ToolCall))
     results = tuple(Link(p.call_id, p.name) for p in message.parts if isinstance(p, ToolResult))
     role = message.role
@@ -102,6 +110,8 @@ def facts_of(message: Message) -> Facts:
 
 def content_of(message: Message) -> Content:
     """Derive what is counted of a canonical message; equals a dialect's `content(x)`."""
+    if len(message.parts) == 1 and type(part := message.parts[0]) is Text and not message.name:
+        return Content((part.text,))  # most messages by far
     texts: list[str] = []
     media: list[MediaKind] = []
     if message.name:

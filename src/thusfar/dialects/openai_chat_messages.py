@@ -181,6 +181,8 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part that has no form on this wire.
         TranscriptError: `INVALID_TRANSCRIPT`, when a wire note is not JSON.
     """
+    if (said := _plain_text(message)) is not None:
+        return ({"role": message.role, "content": said},)
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     others = [part for part in message.parts if not isinstance(part, ToolResult)]
     if results and message.role not in ("tool", "user"):
@@ -189,6 +191,15 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
         raise unsupported("something other than tool results in the role tool", NAME)
     written = tuple(map(_lower_result, results))
     return written if results and not others else (*written, _lower_speaker(message, others))
+
+
+def _plain_text(message: Message) -> str | None:
+    """Return the text of a message that is nothing else, as most are; `None` for other ones."""
+    parts = message.parts
+    if len(parts) != 1 or message.wire or message.name is not None or message.role == "tool":
+        return None
+    part = parts[0]
+    return part.text if type(part) is Text and not part.wire else None
 
 
 def _lower_result(result: ToolResult) -> dict[str, Any]:

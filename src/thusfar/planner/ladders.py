@@ -26,6 +26,7 @@ from thusfar.summaries.values import SourceJob
 
 PREVIEW_CHARS: Final = 400  # enough to see what a document is about
 _POLICIES: Final = (ExactHistory, RecentHistory, ManagedHistory)
+_SOURCES: Final = (Context, Summarizable)
 _ENTRIES: Final = (Context, Prefer, Summarizable, Offloadable, Offload, Droppable)
 
 
@@ -97,24 +98,25 @@ def one_policy(policies: Sequence[HistoryPolicy]) -> HistoryPolicy | None:
     return policies[0] if policies else None
 
 
+def _inner(entry: Any) -> Context | Summarizable:
+    """Look through the wrappers around a single source."""
+    while not isinstance(entry, _SOURCES):
+        entry = entry.primary if isinstance(entry, Prefer) else entry.source
+    return entry
+
+
 def entry_id(entry: Any) -> str:
     """Find the name of a contributor through its wrappers."""
-    match entry:
-        case Context(id=name):
-            return name
-        case Prefer(primary=primary):
-            return entry_id(primary)
-        case Summarizable(sources=sources):
-            return "+".join(entry_id(source) for source in sources)
-        case _:
-            return entry_id(entry.source)
+    inner = _inner(entry)
+    if isinstance(inner, Context):
+        return inner.id
+    return "+".join(entry_id(source) for source in inner.sources)
 
 
 def summary_options(entry: Any) -> Any:
     """Find the summary options of a contributor through its wrappers; `None` without."""
-    if isinstance(entry, Summarizable):
-        return entry.options
-    return summary_options(entry.source) if hasattr(entry, "source") else None
+    inner = _inner(entry)
+    return inner.options if isinstance(inner, Summarizable) else None
 
 
 def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
@@ -132,45 +134,62 @@ def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
             fix="Give each contributor a name of its own, and none the name history.",
             diagnostics=(Diagnostic(code="INVALID_LADDER", message=message),),
         )
-    return [_Builder(facts).ladder(entry, order) for order, entry in enumerate(entries)]
+    builder = _Builder(facts)
+    pairs = zip(entries, names, strict=True)
+    ladders = [builder.ladder(entry, name, order) for order, (entry, name) in enumerate(pairs)]
+    builder.count()
+    return ladders
 
 
 class _Builder:
-    """Builds the ladder of one contributor."""
+    """Builds the ladders of one request, counting their texts together."""
 
     def __init__(self, facts: RequestFacts) -> None:
         self.facts = facts
         self.measure = facts.measure
+        self._uncounted: list[tuple[Rung, str]] = []
 
-    def ladder(self, entry: Any, order: int) -> Ladder:
-        rungs = self._rungs(entry)
-        return Ladder(entry_id(entry), _priority(entry), order, rungs)
+    def ladder(self, entry: Any, name: str, order: int) -> Ladder:
+        return Ladder(name, _priority(entry), order, self._rungs(entry))
+
+    def count(self) -> None:
+        """Weigh the texts of the rungs made since."""
+        counted = self.measure.texts([text for _, text in self._uncounted])
+        for (rung, _), tokens in zip(self._uncounted, counted, strict=True):
+            rung.tokens += tokens
+        self._uncounted.clear()
 
     def _rungs(self, entry: Any) -> list[Rung]:
         match entry:
             case Context():
                 return [self._rung("full", entry.text, entry.tools)]
             case Prefer(primary=primary, alternatives=others):
-                authored = [self._rung("authored", other.text, other.tools) for other in others]
-                return [*self._rungs(primary), *authored]
+                return [*self._rungs(primary), *map(self._other, others)]
+            case Droppable(source=source):
+                return [*self._rungs(source), Rung("omitted", 0, soft=False, held=Shown())]
             case Summarizable(sources=sources):
                 return [*self._full(sources), *self._authored(sources), self._summary(entry)]
             case Offloadable(source=source, above_tokens=above):
                 rungs = self._rungs(source)
+                if above is not None:
+                    self.count()
                 if above is None or rungs[0].tokens > above:
                     rungs.append(self._reference(rungs[0]))
                 return rungs
             case Offload(source=source):
                 return [self._reference(self._rungs(source)[0])]
-            case Droppable(source=source):
-                return [*self._rungs(source), Rung("omitted", 0, soft=False, held=Shown())]
         raise AssertionError
 
-    def _rung(self, kind: Any, text: str, tools: tuple[Any, ...]) -> Rung:
-        return Rung(kind, self._weigh(text, tools), held=Shown(text, tools))
+    def _rung(
+        self, kind: Any, text: str, tools: tuple[Any, ...], *, state: Any = "ready", **held: Any
+    ) -> Rung:
+        tokens = self.measure.tools(tools) if tools else 0
+        rung = Rung(kind, tokens, state, held=Shown(text, tools, **held))
+        self._uncounted.append((rung, f"{text}\n\n"))
+        return rung
 
-    def _weigh(self, text: str, tools: tuple[Any, ...]) -> int:
-        return self.measure.text(f"{text}\n\n") + self.measure.tools(tools)
+    def _other(self, alternative: Context) -> Rung:
+        return self._rung("authored", alternative.text, alternative.tools)
 
     def _full(self, sources: tuple[Any, ...]) -> list[Rung]:
         primaries = [s.primary if isinstance(s, Prefer) else s for s in sources]
@@ -179,7 +198,7 @@ class _Builder:
 
     def _authored(self, sources: tuple[Any, ...]) -> list[Rung]:
         others = [each for s in sources if isinstance(s, Prefer) for each in s.alternatives]
-        return [self._rung("authored", other.text, other.tools) for other in others]
+        return [self._other(other) for other in others]
 
     def _summary(self, entry: Summarizable) -> Rung:
         """Describe the summary as unprepared; whether it exists is asked only when it matters."""
@@ -212,9 +231,8 @@ class _Builder:
         )
         tools = (*exact.tools, recall_tool(self.facts.tool_wire))
         usable = self.facts.backing and self.facts.schema is None
-        shown = Shown(text, tools, handle=handle, exact=exact.text)
-        state: Any = "ready" if usable else "unavailable"
-        return Rung("offload", self._weigh(text, tools), state, held=shown)
+        state = "ready" if usable else "unavailable"
+        return self._rung("offload", text, tools, state=state, handle=handle, exact=exact.text)
 
 
 def _tools(sources: Sequence[Context]) -> tuple[Any, ...]:
@@ -222,15 +240,10 @@ def _tools(sources: Sequence[Context]) -> tuple[Any, ...]:
 
 
 def _priority(entry: Any) -> int:
-    match entry:
-        case Context(priority=priority):
-            return priority
-        case Prefer(primary=primary):
-            return _priority(primary)
-        case Summarizable(sources=sources):
-            return max(_priority(source) for source in sources)
-        case _:
-            return _priority(entry.source)
+    inner = _inner(entry)
+    if isinstance(inner, Context):
+        return inner.priority
+    return max(_priority(source) for source in inner.sources)
 
 
 def summarised_rung(rung: Rung, artifact: Any, facts: RequestFacts) -> Rung:

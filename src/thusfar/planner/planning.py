@@ -22,7 +22,7 @@ from thusfar.planner.histories import (
     history_of,
     use_artifact,
 )
-from thusfar.planner.ladders import Shown, ladders_of, split_use, summarised_rung
+from thusfar.planner.ladders import Shown, ladders_of, summarised_rung
 from thusfar.planner.pages import NeedMessages
 from thusfar.planner.questions import (
     CountRequest,
@@ -72,8 +72,7 @@ class Plan:
     def __init__(self, facts: RequestFacts) -> None:
         self.facts = facts
         self.history: History = history_of(facts)
-        _, entries = split_use(facts.use)
-        self.others: list[Ladder] = ladders_of(entries, facts)
+        self.others: list[Ladder] = ladders_of(facts.use, facts)
         self.parts = fixed_parts(facts)
         self.fixed = sum(self.parts.values())
         self.warnings: list[ReceiptWarning] = []

@@ -14,7 +14,7 @@ from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.planner.facts import RequestFacts
 from thusfar.planner.histories import History, find_artifacts, history_of
-from thusfar.planner.ladders import ladders_of, split_use
+from thusfar.planner.ladders import ladders_of
 from thusfar.planner.pages import NeedMessages
 from thusfar.planner.planning import fixed_parts
 from thusfar.planner.questions import Prepare, Prepared, ReadMessages
@@ -49,7 +49,7 @@ def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
     if forms is None or not forms.coverable() or facts.summary is None:
         return None
     fixed = sum(fixed_parts(facts).values())
-    fixed += sum(ladder.rungs[0].tokens for ladder in ladders_of(split_use(facts.use)[1], facts))
+    fixed += sum(ladder.rungs[0].tokens for ladder in ladders_of(facts.use, facts))
     mark = facts.limits.prepare_at
     if not force and (mark is None or fixed + forms.full().tokens <= mark):
         return None

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from thusfar.budget import Limits
-from thusfar.codec import json_text, message_digest, to_json
+from thusfar.codec import digested, json_text, to_json
 from thusfar.dialects.base import Dialect
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
 from thusfar.planner.form import Form
@@ -24,7 +24,7 @@ from thusfar.planner.receipt import (
     RequestReceipt,
     Status,
 )
-from thusfar.planner.selection import Floor, Ladder, Rung, Selection
+from thusfar.planner.selection import HIGHEST, Floor, Ladder, Rung, Selection
 from thusfar.receipt import ReceiptWarning, as_ranges
 from thusfar.summaries.making import DRIFT_BOUND
 
@@ -150,9 +150,9 @@ def seal(
         calibration=_calibration(facts),
     )
     new_floors = {
-        name: max(floors.get(name, (0, 0)), rung.place)
+        name: max(floors.get(name, HIGHEST), rung.place)
         for name, rung in ordered.items()
-        if rung.place > (0, 0) or name in floors
+        if rung.place > HIGHEST or name in floors
     }
     spoken = ordered[HISTORY].held.spoken if isinstance(ordered[HISTORY].held, Form) else ()
     return Sealed(
@@ -262,19 +262,19 @@ def _inspection(
             )
         )
         keys += [key] if (key := _key_of(chosen)) else []
-        for rung in ladder.rungs:
-            floor = floors.get(ladder.contributor, (0, 0))
-            candidates.append(
-                Candidate(
-                    contributor=ladder.contributor,
-                    representation=rung.kind,
-                    tokens=rung.tokens,
-                    available=rung.state == "ready",
-                    selected=rung is chosen,
-                    reason=None if rung is chosen else _reason(rung, chosen, floor),
-                    covers=_covered(rung),
-                )
+        floor = floors.get(ladder.contributor, HIGHEST)
+        candidates += [
+            Candidate(
+                contributor=ladder.contributor,
+                representation=rung.kind,
+                tokens=rung.tokens,
+                available=rung.state == "ready",
+                selected=rung is chosen,
+                reason=None if rung is chosen else _reason(rung, chosen, floor),
+                covers=_covered(rung) if ladder.contributor == HISTORY else 0,
             )
+            for rung in ladder.rungs
+        ]
     breakdown = sorted(((c.id, c.tokens) for c in contributions if c.tokens), key=lambda p: -p[1])
     return Inspection(
         contributions=tuple(contributions),
@@ -338,7 +338,7 @@ def _plain(schema: Any) -> Any:
 def _bytes_of(message: Any, dialect: Dialect) -> bytes:
     if isinstance(message, Mapping):
         return json_text(to_json(message)).encode()
-    return message_digest(dialect.lift(message)).encode()  # ids and metadata are not sent
+    return digested(dialect.lift(message))  # ids and metadata are not sent
 
 
 def _short(data: bytes) -> bytes:

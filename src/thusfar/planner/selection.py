@@ -26,6 +26,7 @@ RANKS: Final[dict[str, int]] = {
 }
 Floor = tuple[int, int]
 """The best rung a ladder may still take: its rank, and among summaries how much they cover."""
+HIGHEST: Final[Floor] = (0, 0)  # everything in full
 
 
 @dataclass(slots=True)
@@ -39,6 +40,7 @@ class Rung:
         soft: Whether it may be taken only to get below the watermark.
         covers: For summaries of history: how many messages are covered.
         held: What the rung is made of, for whoever built it.
+        place: Where it stands in the order of fidelity.
     """
 
     kind: Representation
@@ -47,11 +49,10 @@ class Rung:
     soft: bool = True
     covers: int = 0
     held: Any = field(default=None, repr=False)
+    place: Floor = field(init=False)
 
-    @property
-    def place(self) -> Floor:
-        """Where it stands in the order of fidelity."""
-        return RANKS[self.kind], self.covers
+    def __post_init__(self) -> None:
+        self.place = RANKS[self.kind], self.covers
 
 
 @dataclass(slots=True)
@@ -80,7 +81,8 @@ class Ladder:
             make: Whether rungs that can be made count.
         """
         states = ("ready", "unprepared") if make else ("ready",)
-        floor = min(floor, max(rung.place for rung in self.rungs))
+        if floor > HIGHEST:
+            floor = min(floor, max(rung.place for rung in self.rungs))
         return [
             rung
             for rung in self.rungs
@@ -114,17 +116,18 @@ def select(
         A rung for each contributor; `None` when nothing fits.
     """
     ordered = sorted(ladders, key=lambda ladder: (-ladder.priority, ladder.order))
+    allowed = floors or {}
     usable = [
-        ladder.usable((floors or {}).get(ladder.contributor, (0, 0)), soft=soft, make=make)
+        ladder.usable(allowed.get(ladder.contributor, HIGHEST), soft=soft, make=make)
         for ladder in ordered
     ]
     if not all(usable):
         return None
-    rest = sum(min(rung.tokens for rung in rungs) for rungs in usable)
-    used = fixed
+    least = [min([rung.tokens for rung in rungs]) for rungs in usable]
+    rest, used = sum(least), fixed
     chosen: Selection = {}
-    for ladder, rungs in zip(ordered, usable, strict=True):
-        rest -= min(rung.tokens for rung in rungs)
+    for ladder, rungs, smallest in zip(ordered, usable, least, strict=True):
+        rest -= smallest
         for rung in rungs:
             if limit is None or used + rung.tokens + rest <= limit:
                 chosen[ladder.contributor] = rung

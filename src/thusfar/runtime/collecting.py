@@ -139,16 +139,6 @@ def turn_messages(turn: Any, wire: Dialect) -> tuple[Any, ...]:
     return tuple(sequence_of(turn if isinstance(turn, list | tuple) else [turn]))
 
 
-def active_policy(said: PlanArguments) -> HistoryPolicy | None:
-    """Find the one policy among `policy=` and `use=`.
-
-    Raises:
-        RequestCompositionError: `INVALID_COMPOSITION`, for more than one.
-    """
-    policies, _ = split_use(said.use)
-    return one_policy([*([said.policy] if said.policy is not None else []), *policies])
-
-
 def summary_model(
     options: SummaryOptions,
     request_model: Any,
@@ -224,13 +214,13 @@ def facts_of_request(
     plain = isinstance(said.model, str) or capacity is not None
     measure = measure_for(said.counter, name if plain else None, capacity=capacity)
     bounds = _limits(said, name if plain else None, capacity, measure, calibration)
-    policy = active_policy(said)
+    policies, entries = split_use(said.use)
+    policy = one_policy([*policies, *([] if said.policy is None else [said.policy])])
     models: dict[str, Any] = {}
     summary = None
     if isinstance(policy, ManagedHistory):
         options = policy.options
         summary, models["history"] = _history_model(options, said.model, summariser, measure)
-    _, entries = split_use(said.use)
     summaries: dict[str, SummaryModel] = {}
     for entry in entries:
         if (wanted := summary_options(entry)) is not None:
@@ -256,7 +246,7 @@ def facts_of_request(
         system=said.system,
         tools=tuple(said.tools),
         schema=said.schema,
-        use=tuple(said.use),
+        use=tuple(entries),
         summary=summary,
         summaries=summaries,
         backing=backing,

@@ -167,6 +167,10 @@ class Measure:
         """Count one text without framing; 0 only for the empty text. Unit: tokens."""
         return -(-self._texts.count_many([text])[0] * self._percent // 100)
 
+    def texts(self, texts: Sequence[str]) -> list[int]:
+        """Count texts at once, each as `text` does."""
+        return self._scaled(list(texts))
+
     def tools(self, tools: Sequence[Any] | None = None, schema: Any = None) -> int:
         """Count tool definitions and an output schema.
 
@@ -181,6 +185,8 @@ class Measure:
         Raises:
             TranscriptError: `INVALID_TRANSCRIPT`, when one of them is not JSON.
         """
+        if not tools and schema is None:
+            return 0
         texts = [_json(tool) for tool in tools or ()]
         framing = self._framing
         around = framing.tools + framing.per_tool * len(texts) if texts else 0
