@@ -13,6 +13,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from thusfar.models.threads import in_thread
+
 
 def call_within(function: Callable[[], Any], seconds: float) -> Any:
     """Call a function, sync or async, and wait for it at most so long.
@@ -46,38 +48,13 @@ async def acall_within(function: Callable[[], Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         if _is_async(function):
             return await function()
-        made = await _in_thread(function)
+        made = await in_thread(function)
         return await made if inspect.isawaitable(made) else made
 
 
 def _is_async(function: Callable[[], Any]) -> bool:
     inner = function.func if isinstance(function, partial) else function
     return inspect.iscoroutinefunction(inner)
-
-
-async def _in_thread(function: Callable[[], Any]) -> Any:
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[Any] = loop.create_future()
-
-    def settle(made: Any, error: BaseException | None) -> None:
-        if future.done():
-            return
-        if error is None:
-            future.set_result(made)
-        else:
-            future.set_exception(error)
-
-    def work() -> None:
-        made, error = None, None
-        try:
-            made = function()
-        except Exception as raised:  # noqa: BLE001 - carried to the coroutine that waits
-            error = raised
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, made, error)
-
-    threading.Thread(target=work, name="thusfar-call", daemon=True).start()
-    return await future
 
 
 async def _awaited(made: Any) -> Any:

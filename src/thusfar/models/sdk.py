@@ -1,0 +1,278 @@
+"""A model behind a provider's official SDK; an adapter fills in what differs between providers.
+
+The SDK is imported when the first call is made. A client made by the caller is used as it is.
+
+Source:
+    docs/spec/models.md#adapters
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
+
+from thusfar.capacity import ModelCapacity
+from thusfar.codec import parse_json
+from thusfar.dialects import dialect
+from thusfar.errors import MissingExtraError, OptionsError, ProviderError, TranscriptError
+from thusfar.messages import Message, Text
+from thusfar.models.arguments import call_arguments
+from thusfar.models.calling import Calls, Decoder
+from thusfar.models.contracts import GeneratedObject, GeneratedText
+from thusfar.models.errors import unreadable
+from thusfar.models.port import ModelEvent, ModelReply
+from thusfar.planner.sealing import Assembled
+
+MAX_RETRIES: Final = 2  # as the providers' own clients do
+TIMEOUT_SECONDS: Final = 600.0  # of silence; as the providers' own clients wait
+
+
+class SdkModel:
+    """A model that is called through an SDK. See `Model` for its laws.
+
+    Args:
+        name: Name of the model, as the SDK takes it.
+        client: A client of the SDK, sync or async. `None`: made from the environment when needed.
+        async_client: An async client, beside a sync one. `None`: made when needed; with a sync
+            client of the caller alone, async calls run it in threads.
+        capacity: What the model holds, or its window. `None`: what the table knows.
+        max_retries: How often a request is sent again after a failure that may pass. From 0.
+        timeout_seconds: How long the provider may be silent; for clients made here.
+        settings: More keyword arguments of each call, such as `temperature`; the request's win.
+        base_url: Another address of the provider, for clients made here.
+        api_key: A key, for clients made here. `None`: from the environment, as the SDK reads it.
+
+    Attributes:
+        name: As given.
+        capacity: As given.
+        settings: As given.
+    """
+
+    provider: ClassVar[str]
+    dialect: ClassVar[str]
+    extra: ClassVar[str]
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        client: Any = None,
+        async_client: Any = None,
+        capacity: ModelCapacity | int | None = None,
+        max_retries: int = MAX_RETRIES,
+        timeout_seconds: float = TIMEOUT_SECONDS,
+        settings: Mapping[str, Any] | None = None,
+        base_url: str | None = None,
+        api_key: str | None = None,
+    ) -> None:
+        if type(max_retries) is not int or max_retries < 0:
+            raise OptionsError(
+                "A number of retries was no whole number.",
+                fix="Pass max_retries=, at least 0.",
+                option="max_retries",
+            )
+        given_async = client is not None and self.is_async(client)
+        self.name = name
+        self.capacity = None if capacity is None else ModelCapacity.of(capacity)
+        self.settings = dict(settings or {})
+        self.timeout_seconds = timeout_seconds
+        self.base_url = base_url
+        self.api_key = api_key
+        self._own = client is None and async_client is None
+        self._client = None if given_async else client
+        self._async_client = client if given_async else async_client
+        self._per_loop: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        threads = not self._own and self._async_client is None
+        self.calls = Calls(
+            send=lambda arguments, stream: self.send(self._sync(), arguments, stream=stream),
+            asend=None if threads else self._asend,
+            reply=self.reply,
+            decoder=self.decoder,
+            failure=self.failure,
+            max_retries=max_retries,
+        )
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.name!r})"
+
+    # What an adapter fills in.
+
+    def is_async(self, client: Any) -> bool:
+        """Tell whether a client of the SDK is the async one."""
+        return type(client).__name__.startswith("Async")
+
+    def make_client(self, *, asynchronous: bool) -> Any:
+        """Make a client of the SDK from the environment, without retries of its own."""
+        raise NotImplementedError
+
+    def send(self, client: Any, arguments: Mapping[str, Any], *, stream: bool) -> Any:
+        """Call the SDK; with an async client the answer is an awaitable."""
+        raise NotImplementedError
+
+    def reply(self, answered: Any) -> ModelReply:
+        """Read the SDK's answer."""
+        raise NotImplementedError
+
+    def decoder(self) -> Decoder:
+        """Make the reader of one streamed answer."""
+        raise NotImplementedError
+
+    def failure(self, error: Exception) -> ProviderError | None:
+        """Read an exception of the SDK; `None` for one that is not the SDK's."""
+        raise NotImplementedError
+
+    def count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
+        """Ask the provider for the input tokens; `None` where it has no such call."""
+        del client, arguments
+        return None
+
+    def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Add the settings of the model to the arguments of a call; what is there already wins."""
+        return {**self.settings, **arguments}
+
+    # The port.
+
+    async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
+        """Answer a request; see `Model`."""
+        return await self.calls.agenerate(self.completed(arguments))
+
+    def generate_sync(self, arguments: Mapping[str, Any]) -> ModelReply:
+        """Answer a request, for code without an event loop; see `Model`."""
+        return self.calls.generate(self.completed(arguments))
+
+    def stream(self, arguments: Mapping[str, Any]) -> AsyncIterator[ModelEvent]:
+        """Answer a request piece by piece; see `Model`."""
+        return self.calls.astream(self.completed(arguments))
+
+    def stream_sync(self, arguments: Mapping[str, Any]) -> Iterator[ModelEvent]:
+        """Answer piece by piece, for code without an event loop; see `Model`."""
+        return self.calls.stream(self.completed(arguments))
+
+    async def count_tokens(self, arguments: Mapping[str, Any]) -> int | None:
+        """Count the input tokens of a request; see `Model`."""
+        if self.calls.asend is None:
+            return await asyncio.to_thread(self.count_tokens_sync, arguments)
+        made = self.count(self._async(), self.completed(arguments))
+        counted: int | None = await made if hasattr(made, "__await__") else made
+        return counted
+
+    def count_tokens_sync(self, arguments: Mapping[str, Any]) -> int | None:
+        """Count, for code without an event loop; see `Model`."""
+        counted: int | None = self.count(self._sync(), self.completed(arguments))
+        return counted
+
+    # The small contracts.
+
+    def generate_text(
+        self,
+        *,
+        model: str = "",
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> GeneratedText:
+        """Answer with a text; see `GenerateText`. `messages` are in the dialect of the model.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
+            ProviderError: by code.
+        """
+        reply = self.generate_sync(
+            self._small(model, prompt, messages, system, max_output_tokens, None)
+        )
+        return GeneratedText(
+            text=reply.text,
+            finish=reply.finish,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+            request_id=reply.request_id,
+        )
+
+    def generate_object(
+        self,
+        *,
+        model: str = "",
+        schema: Any,
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> GeneratedObject:
+        """Answer with a JSON value; see `GenerateObject`; otherwise as `generate_text`.
+
+        The value is `None` where the answer ended before it was whole; `finish` says why.
+        """
+        reply = self.generate_sync(
+            self._small(model, prompt, messages, system, max_output_tokens, schema)
+        )
+        value = None
+        try:
+            value = parse_json(reply.text)
+        except TranscriptError:
+            if reply.finish == "stop":
+                raise unreadable() from None
+        return GeneratedObject(
+            value=value,
+            finish=reply.finish,
+            input_tokens=reply.usage.input_tokens,
+            output_tokens=reply.usage.output_tokens,
+            request_id=reply.request_id,
+        )
+
+    def _small(
+        self,
+        model: str,
+        prompt: str | None,
+        messages: Sequence[Any] | None,
+        system: str | None,
+        most: int | None,
+        schema: Any,
+    ) -> dict[str, Any]:
+        if (prompt is None) == (messages is None):
+            raise OptionsError(
+                "A model got both a prompt and messages, or neither.", fix="Pass one of them."
+            )
+        wire = dialect(self.dialect)
+        said = messages
+        if prompt is not None:
+            said = wire.lower(Message("user", (Text(prompt),)))
+        request = Assembled(messages=list(said or ()), system=system, schema=schema)
+        return call_arguments(request, wire, model=model or self.name, max_output_tokens=most)
+
+    # Clients.
+
+    def _sync(self) -> Any:
+        if self._client is None:
+            if not self._own:
+                raise OptionsError(
+                    "A model with an async client alone was called without an event loop.",
+                    fix="Pass a sync client as client= and the async one as async_client=.",
+                    option="client",
+                )
+            self._client = self._made(asynchronous=False)
+        return self._client
+
+    def _async(self) -> Any:
+        """The caller's async client, or one of ours for the running event loop."""
+        if self._async_client is not None:
+            return self._async_client
+        loop = asyncio.get_running_loop()
+        if loop not in self._per_loop:
+            self._per_loop[loop] = self._made(asynchronous=True)
+        return self._per_loop[loop]
+
+    def _made(self, *, asynchronous: bool) -> Any:
+        try:
+            return self.make_client(asynchronous=asynchronous)
+        except ImportError as error:
+            raise MissingExtraError(
+                f"The SDK of {self.provider} is not installed.",
+                fix=f"Install thusfar[{self.extra}], or pass client=.",
+                extra=self.extra,
+            ) from error
+
+    async def _asend(self, arguments: Mapping[str, Any], stream: bool) -> Any:
+        return await self.send(self._async(), arguments, stream=stream)
