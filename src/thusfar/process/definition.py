@@ -29,7 +29,7 @@ from thusfar.process.outcomes import Listener, Outcome
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
 from thusfar.process.routing import Finding
-from thusfar.process.schemas import OutputSchema
+from thusfar.runtime.schemas import OutputSchema
 from thusfar.process.snapshots import read_snapshot, write_snapshot
 from thusfar.process.state import State
 from thusfar.process.steps import Commit

@@ -17,7 +17,7 @@ from thusfar._numbers import require_whole
 from thusfar.errors import InvalidDefinitionError
 from thusfar.process.criteria import Criteria, check_criteria
 from thusfar.process.paths import parse_path
-from thusfar.process.schemas import OutputSchema
+from thusfar.runtime.schemas import OutputSchema
 from thusfar.process.templates import check_template
 
 END: Final = "END"

@@ -3,7 +3,7 @@
 Complaints name places and rules, never the values that the model wrote.
 
 Source:
-    docs/spec/process.md#answers
+    docs/spec/generate.md#output
 """
 
 from __future__ import annotations
@@ -27,11 +27,17 @@ class OutputSchema:
         json_schema: The JSON Schema that the model is shown.
     """
 
-    __slots__ = ("_check", "json_schema")
+    __slots__ = ("_check", "_typed", "json_schema")
 
-    def __init__(self, json_schema: dict[str, Any], check: Callable[[Any], Checked]) -> None:
+    def __init__(
+        self,
+        json_schema: dict[str, Any],
+        check: Callable[[Any], Checked],
+        typed: Callable[[Any], Any] | None = None,
+    ) -> None:
         self.json_schema = json_schema
         self._check = check
+        self._typed = typed
 
     @classmethod
     def of(cls, output: Any, *, owner: str) -> OutputSchema:
@@ -39,7 +45,7 @@ class OutputSchema:
 
         Args:
             output: The type or schema.
-            owner: The task, for errors.
+            owner: The task or prompt, for errors.
 
         Raises:
             InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
@@ -50,12 +56,17 @@ class OutputSchema:
         if isinstance(output, type) and callable(
             made := getattr(output, "model_json_schema", None)
         ):
-            return cls(made(), lambda value: _pydantic(output, value))
+            validate: Any = output
+            return cls(made(), lambda v: _pydantic(output, v), validate.model_validate)
         try:
             schema = msgspec.json.schema(output)
         except (TypeError, NameError) as error:
             raise _unreadable(owner) from error
-        return cls(schema, lambda value: _msgspec(output, value))
+        return cls(
+            schema,
+            lambda value: _msgspec(output, value),
+            lambda value: msgspec.convert(value, output),
+        )
 
     def check(self, value: Any) -> Checked:
         """Validate an answer.
@@ -64,6 +75,14 @@ class OutputSchema:
             The outputs as JSON values, and the complaints; with complaints the answer is refused.
         """
         return self._check(value)
+
+    def typed(self, value: Any) -> Any:
+        """Make an object of the type it was read from; JSON values where it was a JSON Schema.
+
+        Args:
+            value: Outputs that were checked.
+        """
+        return value if self._typed is None else self._typed(value)
 
     def text(self) -> str:
         """Write the schema for the model."""
