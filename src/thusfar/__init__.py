@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from thusfar.receipt import HistoryReceipt as HistoryReceipt
     from thusfar.receipt import ReceiptWarning as ReceiptWarning
     from thusfar.receipt import Repair as Repair
+    from thusfar.runtime.arguments import PlanOptions as PlanOptions
     from thusfar.runtime.edge import Runtime as Runtime
     from thusfar.runtime.hooks import Amendment as Amendment
     from thusfar.runtime.hooks import StepContext as StepContext
@@ -182,6 +183,7 @@ _HOMES = {
         "ReceiptWarning",
         "Repair",
     ),
+    "runtime.arguments": ("PlanOptions",),
     "runtime.edge": ("Runtime",),
     "runtime.hooks": ("Amendment", "StepContext"),
     "runtime.planned": (

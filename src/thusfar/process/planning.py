@@ -23,7 +23,8 @@ from thusfar.planner.sealing import Sealed
 from thusfar.process.log import ActionLog, HistoryPart
 from thusfar.process.parts import attempt_prompt
 from thusfar.process.prompts import AttemptPrompt, Moment
-from thusfar.runtime.collecting import PlanArguments, facts_of_request
+from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.collecting import facts_of_request
 
 
 class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):

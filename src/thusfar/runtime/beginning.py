@@ -10,8 +10,8 @@ from thusfar.errors import (
     OptionsError,
 )
 from thusfar.planner.facts import Fingerprint, Source
+from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import (
-    PlanArguments,
     capacity_for,
     dialect_of,
     facts_of_request,

@@ -3,70 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final
 
-from thusfar._history import HistoryOptions, HistoryPolicy, ManagedHistory
+from thusfar._history import HistoryOptions, ManagedHistory
 from thusfar._options import RecentHistoryOptions
 from thusfar._setting import sequence_of
 from thusfar._summarize import SummaryOptions
 from thusfar.artifacts import identity_of
-from thusfar.budget import DEFAULT_OVERHEAD, InputBudget, Limits, limits
+from thusfar.budget import DEFAULT_OVERHEAD, Limits, limits
 from thusfar.capacity import ModelCapacity, capacity_of
 from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
 from thusfar.errors import OptionsError, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import Calibration, RequestFacts, Source, SummaryModel
 from thusfar.planner.ladders import entry_id, one_policy, split_use, summary_options
+from thusfar.runtime.arguments import PlanArguments
 from thusfar.summaries.values import OUTPUT_ROOM
 from thusfar.tokens import Measure, measure_for
 
 ENOUGH_SAMPLES: Final = 8  # reported requests before they correct the margin
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanArguments:
-    """What a caller of `plan` said.
-
-    Attributes:
-        messages: As for `plan`.
-        model: As for `plan`.
-        system: As for `plan`.
-        tools: As for `plan`.
-        schema: As for `plan`.
-        policy: As for `plan`.
-        use: As for `plan`.
-        turn: As for `plan`.
-        thread: As for `plan`.
-        dialect: As for `plan`.
-        budget: As for `plan`.
-        capacity: As for `plan`.
-        counter: As for `plan`.
-        max_output_tokens: As for `plan`.
-        count_tokens: As for `plan`.
-        conversation: As for `plan`.
-        previous: As for `plan`.
-        within: As for `plan`.
-    """
-
-    model: Any
-    messages: Any = field(default=None, repr=False)
-    system: Any = field(default=None, repr=False)
-    tools: Sequence[Any] = ()
-    schema: Any = None
-    policy: HistoryPolicy | None = None
-    use: Sequence[Any] = ()
-    turn: Any = field(default=None, repr=False)
-    thread: Any = None
-    dialect: str | Dialect | None = None
-    budget: InputBudget | None = None
-    capacity: ModelCapacity | int | None = None
-    counter: Any = None
-    max_output_tokens: int | None = None
-    count_tokens: Any = None
-    conversation: str | None = None
-    previous: Any = None
-    within: Any = None
 
 
 def model_name(model: Any) -> str:

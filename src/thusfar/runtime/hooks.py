@@ -21,8 +21,8 @@ from thusfar.errors import Diagnostic, PreparationError, RequestCompositionError
 from thusfar.planner.contributors import Droppable
 from thusfar.planner.ladders import entry_id, split_use
 from thusfar.planner.receipt import RequestReceipt
+from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.calling import acall_within, call_within
-from thusfar.runtime.collecting import PlanArguments
 
 HOOK_SECONDS: Final = 30.0  # what it may take; the user is waiting
 

@@ -14,7 +14,7 @@ from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.receipt import Inspection, RequestReceipt
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
-from thusfar.runtime.collecting import PlanArguments
+from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer

@@ -6,31 +6,22 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, Unpack
 
-from thusfar._history import HistoryPolicy, ManagedHistory
-from thusfar.budget import InputBudget
-from thusfar.capacity import ModelCapacity
-from thusfar.dialects import Dialect
-from thusfar.drive import Steps
-from thusfar.errors import (
-    IdentityConflictError,
-    RepresentationUnavailableError,
-)
+from thusfar._history import ManagedHistory
+from thusfar.drive import Steps, adrive, drive
+from thusfar.errors import IdentityConflictError, RepresentationUnavailableError
 from thusfar.planner.planning import plan_steps
-from thusfar.planner.receipt import (
-    StoredReceipt,
-)
+from thusfar.planner.receipt import StoredReceipt
 from thusfar.planner.sealing import Sealed
+from thusfar.runtime.arguments import PlanArguments, PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, conversation_of, runtime_of
-from thusfar.runtime.collecting import (
-    PlanArguments,
-)
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hooks import (
     HOOK_SECONDS,
     PrepareStep,
+    StepContext,
     StepReason,
     amended,
     aprepare,
@@ -61,6 +52,73 @@ def _plan(said: PlanArguments, edge: Edge) -> Steps[Planned]:
     return planned
 
 
+@dataclass(frozen=True, slots=True)
+class _Hook:
+    """Ask the hook what it amends."""
+
+    hook: PrepareStep
+    seen: StepContext
+
+
+@dataclass(frozen=True, slots=True)
+class _Begin:
+    """Collect the facts of the request."""
+
+    said: PlanArguments
+    runtime: Runtime
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Carry out steps that ask what the edge answers."""
+
+    edge: Edge
+    steps: Steps[Any]
+
+
+def _request(
+    said: PlanArguments, hook: PrepareStep | None, reason: StepReason, runtime: Runtime | None
+) -> Steps[Planned]:
+    """Let the hook amend the request, and plan it; again where its thread moved meanwhile."""
+    shared = runtime_of(said, runtime)
+    if hook is not None:
+        amendment = yield _Hook(hook, context_of(said, reason))
+        said = amended(said, amendment)
+    for left in reversed(range(PLANS_AT_MOST)):
+        edge: Edge = yield _Begin(said, shared)
+        try:
+            made: Planned = yield _Run(edge, _plan(said, edge))
+        except RepresentationUnavailableError:
+            prepare_after_all(said, edge)
+            raise
+        except IdentityConflictError:
+            if not left:
+                raise
+        else:
+            return made
+    raise AssertionError
+
+
+def _answer(asked: _Hook | _Begin | _Run) -> Any:
+    match asked:
+        case _Hook(hook, seen):
+            return prepare(hook, seen, seconds=HOOK_SECONDS)
+        case _Begin(said, runtime):
+            return begin_sync(said, runtime)
+        case _Run(edge, steps):
+            return edge.run(steps)
+
+
+async def _aanswer(asked: _Hook | _Begin | _Run) -> Any:
+    match asked:
+        case _Hook(hook, seen):
+            return await aprepare(hook, seen, seconds=HOOK_SECONDS)
+        case _Begin(said, runtime):
+            return await begin(said, runtime)
+        case _Run(edge, steps):
+            return await edge.arun(steps)
+
+
 def prepare_after_all(said: PlanArguments, edge: Edge) -> None:
     """Hand the summary that was missing to the background, where the policy does not wait."""
     policy = edge.facts.policy
@@ -70,29 +128,15 @@ def prepare_after_all(said: PlanArguments, edge: Edge) -> None:
         edge.runtime.host.retain(preparation_job(said, edge.runtime))
 
 
+@spelled_out
 def plan_sync(
     messages: Any = None,
     *,
     model: Any,
-    system: Any = None,
-    tools: Sequence[Any] = (),
-    schema: Any = None,
-    policy: HistoryPolicy | None = None,
-    use: Sequence[Any] = (),
-    turn: Any = None,
-    thread: Any = None,
-    dialect: str | Dialect | None = None,
-    budget: InputBudget | None = None,
-    capacity: ModelCapacity | int | None = None,
-    counter: Any = None,
-    max_output_tokens: int | None = None,
-    count_tokens: Any = None,
-    conversation: str | None = None,
-    previous: Any = None,
-    within: Any = None,
     prepare_step: PrepareStep | None = None,
     reason: StepReason = "initial",
     runtime: Runtime | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Planned:
     """Plan a request, for code without an event loop; see `plan`.
 
@@ -101,68 +145,20 @@ def plan_sync(
         >>> planned.kwargs["messages"]
         [{'role': 'user', 'content': 'Hi'}]
     """
-    said = PlanArguments(
-        messages=messages,
-        model=model,
-        system=system,
-        tools=tools,
-        schema=schema,
-        policy=policy,
-        use=use,
-        turn=turn,
-        thread=thread,
-        dialect=dialect,
-        budget=budget,
-        capacity=capacity,
-        counter=counter,
-        max_output_tokens=max_output_tokens,
-        count_tokens=count_tokens,
-        conversation=conversation,
-        previous=previous,
-        within=within,
-    )
-    if prepare_step is not None:
-        seen = context_of(said, reason)
-        said = amended(said, prepare(prepare_step, seen, seconds=HOOK_SECONDS))
-    edge_runtime = runtime_of(said, runtime)
-    for attempt in range(1, PLANS_AT_MOST + 1):
-        edge = begin_sync(said, edge_runtime)
-        try:
-            made: Planned = edge.run(_plan(said, edge))
-        except RepresentationUnavailableError:
-            prepare_after_all(said, edge)
-            raise
-        except IdentityConflictError:
-            if attempt == PLANS_AT_MOST:
-                raise
-        else:
-            return made
-    raise AssertionError
+    said = said_to("plan_sync", messages, model, options)
+    made: Planned = drive(_request(said, prepare_step, reason, runtime), _answer)
+    return made
 
 
+@spelled_out
 async def plan(
     messages: Any = None,
     *,
     model: Any,
-    system: Any = None,
-    tools: Sequence[Any] = (),
-    schema: Any = None,
-    policy: HistoryPolicy | None = None,
-    use: Sequence[Any] = (),
-    turn: Any = None,
-    thread: Any = None,
-    dialect: str | Dialect | None = None,
-    budget: InputBudget | None = None,
-    capacity: ModelCapacity | int | None = None,
-    counter: Any = None,
-    max_output_tokens: int | None = None,
-    count_tokens: Any = None,
-    conversation: str | None = None,
-    previous: Any = None,
-    within: Any = None,
     prepare_step: PrepareStep | None = None,
     reason: StepReason = "initial",
     runtime: Runtime | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Planned:
     """Plan a request for whoever makes the provider call.
 
@@ -172,31 +168,11 @@ async def plan(
     Args:
         messages: The complete transcript in any dialect; it wins over a thread, also when empty.
         model: Name of the model, or a model object.
-        system: System value outside the list, in the form of the provider.
-        tools: Tool definitions, in the form of the provider.
-        schema: Output schema.
-        policy: The history policy. `None`: exact.
-        use: A policy and contributors: `context(...)` and the wrappers around it.
-        turn: Messages of the current turn, behind the history and outside its caps; text is a
-            user message.
-        thread: A `Thread` whose selected path is the transcript.
-        dialect: Wire format of the messages. `None`: detected; for a thread `openai-chat`.
-        budget: The author's limits.
-        capacity: Capacity of the model, or its window, instead of the table's.
-        counter: How tokens are counted, as for `history.recent(...).project`.
-        max_output_tokens: Output limit of the request, kept free in the window.
-        count_tokens: The provider's own counter: a function of `messages`, `system`, `tools` and
-            `schema`, sync or async. It is asked at most three times, and only where its answer
-            can change what is sent.
-        conversation: Name of the conversation in this runtime, so that the receipt can say what
-            its request has in common with the one before.
-        previous: The planned request before, instead of a name.
-        within: The planned request before in the same execution (a tool round, a retry): fidelity
-            does not go up again, and both are linked.
         prepare_step: Called once with a `StepContext`; may return an `Amendment` of this request.
             At most 30 seconds.
         reason: Why this request is made, for the hook.
         runtime: What plans share. `None`: one of its own.
+        **options: What else belongs to the request: see `PlanOptions`.
 
     Returns:
         The request, with `kwargs` for the provider's SDK, a receipt, and `accept`.
@@ -209,41 +185,8 @@ async def plan(
         IdentityConflictError: `IDENTITY_CONFLICT`, when the thread moved three times meanwhile.
         PreparationError: `PREPARATION_FAILED`, when the hook raised or took too long.
         OptionsError: `INVALID_OPTIONS`, for a bad argument.
+        TypeError: for an argument that does not exist.
     """
-    said = PlanArguments(
-        messages=messages,
-        model=model,
-        system=system,
-        tools=tools,
-        schema=schema,
-        policy=policy,
-        use=use,
-        turn=turn,
-        thread=thread,
-        dialect=dialect,
-        budget=budget,
-        capacity=capacity,
-        counter=counter,
-        max_output_tokens=max_output_tokens,
-        count_tokens=count_tokens,
-        conversation=conversation,
-        previous=previous,
-        within=within,
-    )
-    if prepare_step is not None:
-        seen = context_of(said, reason)
-        said = amended(said, await aprepare(prepare_step, seen, seconds=HOOK_SECONDS))
-    edge_runtime = runtime_of(said, runtime)
-    for attempt in range(1, PLANS_AT_MOST + 1):
-        edge = await begin(said, edge_runtime)
-        try:
-            made: Planned = await edge.arun(_plan(said, edge))
-        except RepresentationUnavailableError:
-            prepare_after_all(said, edge)
-            raise
-        except IdentityConflictError:
-            if attempt == PLANS_AT_MOST:
-                raise
-        else:
-            return made
-    raise AssertionError
+    said = said_to("plan", messages, model, options)
+    made: Planned = await adrive(_request(said, prepare_step, reason, runtime), _aanswer)
+    return made

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import msgspec
 
@@ -26,10 +26,8 @@ from thusfar.planner.receipt import (
 )
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
+from thusfar.runtime.arguments import PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, runtime_of
-from thusfar.runtime.collecting import (
-    PlanArguments,
-)
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.keeping import read_receipt_steps
 from thusfar.runtime.planned import Planned
@@ -102,8 +100,13 @@ def preview_of(edge: Edge, sealed: Sealed | RequestCompositionError) -> Preview:
     )
 
 
+@spelled_out
 def preview_sync(
-    messages: Any = None, *, model: Any, runtime: Runtime | None = None, **arguments: Any
+    messages: Any = None,
+    *,
+    model: Any,
+    runtime: Runtime | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Preview:
     """Say what `plan` would come to, without making, writing or scheduling anything.
 
@@ -111,13 +114,13 @@ def preview_sync(
         messages: As for `plan`.
         model: As for `plan`.
         runtime: As for `plan`.
-        **arguments: As for `plan`.
+        **options: As for `plan`.
 
     Raises:
         RequestCompositionError: `INVALID_COMPOSITION`, as for `plan`.
         OptionsError: `INVALID_OPTIONS`, as for `plan`.
     """
-    said = PlanArguments(messages=messages, model=model, **arguments)
+    said = said_to("preview_sync", messages, model, options)
     edge = begin_sync(said, runtime_of(said, runtime), preview=True)
     try:
         return preview_of(edge, edge.run(plan_steps(edge.facts)))
@@ -125,11 +128,16 @@ def preview_sync(
         return preview_of(edge, error)
 
 
+@spelled_out
 async def preview(
-    messages: Any = None, *, model: Any, runtime: Runtime | None = None, **arguments: Any
+    messages: Any = None,
+    *,
+    model: Any,
+    runtime: Runtime | None = None,
+    **options: Unpack[PlanOptions],
 ) -> Preview:
     """Say what `plan` would come to; see `preview_sync`."""
-    said = PlanArguments(messages=messages, model=model, **arguments)
+    said = said_to("preview", messages, model, options)
     edge = await begin(said, runtime_of(said, runtime), preview=True)
     try:
         return preview_of(edge, await edge.arun(plan_steps(edge.facts)))
@@ -151,18 +159,20 @@ def _compact(edge: Edge) -> Steps[Prepared | None]:
     return prepared
 
 
+@spelled_out
 def compact_now_sync(
-    messages: Any = None, *, model: Any, runtime: Runtime, **arguments: Any
+    messages: Any = None, *, model: Any, runtime: Runtime, **options: Unpack[PlanOptions]
 ) -> Compacted:
     """Make the summary for the coming cut now, however small the gain; see `compact_now`."""
-    said = PlanArguments(messages=messages, model=model, **arguments)
+    said = said_to("compact_now_sync", messages, model, options)
     edge = begin_sync(said, runtime_of(said, runtime))
     edge.why = "on-demand"
     return _compacted(edge.run(_compact(edge)))
 
 
+@spelled_out
 async def compact_now(
-    messages: Any = None, *, model: Any, runtime: Runtime, **arguments: Any
+    messages: Any = None, *, model: Any, runtime: Runtime, **options: Unpack[PlanOptions]
 ) -> Compacted:
     """Make the summary for the coming cut now, however small the gain.
 
@@ -170,12 +180,12 @@ async def compact_now(
         messages: As for `plan`.
         model: As for `plan`.
         runtime: Where the summary is kept.
-        **arguments: As for `plan`; the policy must be `history(...)`.
+        **options: As for `plan`; the policy must be `history(...)`.
 
     Raises:
         SummaryFailedError: `SUMMARY_FAILED`, when the summary could not be had.
     """
-    said = PlanArguments(messages=messages, model=model, **arguments)
+    said = said_to("compact_now", messages, model, options)
     edge = await begin(said, runtime_of(said, runtime))
     edge.why = "on-demand"
     return _compacted(await edge.arun(_compact(edge)))
