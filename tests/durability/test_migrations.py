@@ -14,11 +14,14 @@ from thusfar.storage import SqliteStore, open_store
 from thusfar.storage.migrations import MIGRATIONS, Migration, require_known
 from thusfar.testing.store_laws.told import conversation, sound, thread
 
+FOLLOWING = len(MIGRATIONS) + 1
 NEXT = Migration(
-    number=2, name="test", statements=("CREATE TABLE thusfar_extra (n {big} PRIMARY KEY){strict}",)
+    number=FOLLOWING,
+    name="test",
+    statements=("CREATE TABLE thusfar_extra (n {big} PRIMARY KEY){strict}",),
 )
 BROKEN = Migration(
-    number=2,
+    number=FOLLOWING,
     name="broken",
     statements=("CREATE TABLE thusfar_extra (n {big} PRIMARY KEY)", "CREATE TABLE nonsense"),
 )
@@ -37,7 +40,7 @@ def test_an_older_database_is_migrated_and_keeps_its_threads(tmp_path: Path) -> 
     assert told.read().ids == ("u1", "a1", "u2", "a2")
     sound(told)
     versions = apsw.Connection(str(path)).execute("SELECT version FROM thusfar_schema").fetchall()
-    assert versions == [(1,), (2,)]
+    assert versions == [(number,) for number in range(1, FOLLOWING + 1)]
     with pytest.raises(SchemaTooNewError, match="Upgrade"):
         SqliteStore(path)
 
@@ -56,7 +59,7 @@ def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
 def test_a_newer_number_is_refused() -> None:
     with pytest.raises(SchemaTooNewError):
-        require_known(2)
+        require_known(FOLLOWING)
     require_known(0)
 
 

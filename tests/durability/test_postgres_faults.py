@@ -82,7 +82,8 @@ def test_an_ended_connection_is_told_and_replaced(postgres_url: str) -> None:
 
 
 def test_a_newer_database_is_refused(postgres_url: str) -> None:
-    newer = Migration(number=2, name="future", statements=("SELECT 1",))
+    number = len(MIGRATIONS) + 1
+    newer = Migration(number=number, name="future", statements=("SELECT 1",))
     try:
         PostgresStore(postgres_url, migrations=(*MIGRATIONS, newer)).close()
 
@@ -90,7 +91,7 @@ def test_a_newer_database_is_refused(postgres_url: str) -> None:
             open_store(postgres_url)
     finally:
         with psycopg.connect(postgres_url, autocommit=True) as connection:
-            connection.execute("DELETE FROM thusfar_schema WHERE version = 2")
+            connection.execute("DELETE FROM thusfar_schema WHERE version = %s", (number,))
 
 
 def test_a_closed_store_says_so(postgres_url: str) -> None:

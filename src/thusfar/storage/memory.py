@@ -29,6 +29,7 @@ from thusfar.storage.rows import (
     branch_of,
     first_of,
 )
+from thusfar.storage.runs_memory import RUN_ANSWERS, Runs
 
 Result = TypeVar("Result")
 
@@ -98,6 +99,7 @@ class Space:
         self.artifacts: dict[str, ArtifactRow] = {}
         self.tallies: dict[tuple[str, int], int] = {}
         self.records: dict[tuple[str, str], q.PutRecord] = {}
+        self.processes = Runs()
         self.begun: list[Callable[[], object]] = []
         self.newest_branch = 0
 
@@ -108,7 +110,9 @@ class Space:
 
     def answer(self, question: Any) -> Any:
         """Answer one question."""
-        return ANSWERS[type(question)](self, question)
+        kind = type(question)
+        own = kind in RUN_ANSWERS
+        return self.processes.answer(question) if own else ANSWERS[kind](self, question)
 
     def node(self, number: int) -> NodeRow:
         """Look up a node by its number."""

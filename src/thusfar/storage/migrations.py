@@ -6,6 +6,7 @@ runs exactly once. A database with a number that this version does not know is r
 | Number | What it added |
 |---|---|
 | 1 | threads, heads, branches, nodes, chains, leaves, spent keys, artifacts, tallies, records |
+| 2 | runs of processes, their steps and entries |
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import msgspec
 
 from thusfar.drive import Steps
 from thusfar.errors import SchemaTooNewError
+from thusfar.storage.runs_sql import RUN_STATEMENTS
 
 
 class Migration(msgspec.Struct, frozen=True, kw_only=True):
@@ -92,6 +94,7 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "CREATE INDEX thusfar_record_thread ON thusfar_record (namespace, thread_id)",
         ),
     ),
+    Migration(number=2, name="runs", statements=RUN_STATEMENTS),
 )
 
 NEWEST: Final = MIGRATIONS[-1].number

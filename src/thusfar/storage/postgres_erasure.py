@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from thusfar.storage.runs_sql import RUN_TABLES
+
 VACUUMED: Final = (
     "thusfar_thread",
     "thusfar_head",
@@ -11,6 +13,7 @@ VACUUMED: Final = (
     "thusfar_chain",
     "thusfar_artifact",
     "thusfar_record",
+    *RUN_TABLES,
 )
 """The tables that held content, or digests of it."""
 

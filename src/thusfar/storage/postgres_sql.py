@@ -19,6 +19,8 @@ from thusfar.storage import questions as q
 from thusfar.storage.heads import Heads
 from thusfar.storage.postgres_erasure import HINDERED, VACUUMED
 from thusfar.storage.rows import HeadRow
+from thusfar.storage.runs import KeepRun
+from thusfar.storage.runs_sql import RUN_WRITES, kept
 from thusfar.storage.sql import Sql
 from thusfar.storage.statements import (
     ADD_CHAIN,
@@ -155,6 +157,27 @@ class PostgresSql(Sql):
         yield _COMMIT
         self.busy = False
 
+    def write_run(self, ask: Any) -> Steps[Any]:
+        """Answer a write of a run: one transaction, undone where it found something else."""
+        self.busy = True
+        answer: Any = False
+        try:
+            if isinstance(ask, KeepRun):
+                fences, others = kept(self.namespace, ask)
+                replies = yield Together((_BEGIN, *fences, *others))
+                answer = all(replies[1 : len(fences) + 1])
+            else:
+                yield _BEGIN
+                answer = yield from RUN_WRITES[type(ask)](self.namespace, ask)
+        except Duplicate:
+            answer = False
+        if answer:
+            yield _COMMIT
+            self.busy = False
+        else:
+            yield from self.undo()
+        return answer
+
     def snapshot(self, _: q.Snapshot) -> Steps[None]:
         """Answer `Snapshot`."""
         yield "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", ()
@@ -182,6 +205,7 @@ _OWN: Final[dict[type, Any]] = {
     q.Write: PostgresSql.write_all,
     q.Snapshot: PostgresSql.snapshot,
     q.Checkpoint: PostgresSql.checkpoint,
+    **dict.fromkeys(RUN_WRITES, PostgresSql.write_run),
 }
 
 

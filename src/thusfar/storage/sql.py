@@ -27,6 +27,7 @@ from thusfar.storage.rows import (
     TallyRow,
     ThreadRow,
 )
+from thusfar.storage.runs_sql import RUN_READS
 from thusfar.storage.statements import (
     ARTIFACT,
     CHAIN,
@@ -50,7 +51,10 @@ class Sql:
 
     def answer(self, question: Any) -> Steps[Any]:
         """Answer one question."""
-        return ANSWERS[type(question)](self, question)
+        kind = type(question)
+        if kind in RUN_READS:
+            return RUN_READS[kind](self.namespace, question)
+        return ANSWERS[kind](self, question)
 
     def read_thread(self, ask: q.ReadThread) -> Steps[ThreadRow | None]:
         """Answer `ReadThread`."""

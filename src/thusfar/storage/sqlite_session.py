@@ -31,6 +31,7 @@ from thusfar.storage.migrations import (
     version_of,
 )
 from thusfar.storage.rows import HeadRow
+from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
 from thusfar.storage.statements import (
@@ -225,6 +226,16 @@ class Session:
             execute(ADD_CHAIN, (namespace, *astuple(chain)))
         return True
 
+    def _write_run(self, ask: Any) -> Any:
+        """Carry out a write of a run, or undo it where it found something else than it expected."""
+        self._begin_write()
+        answer = drive(RUN_WRITES[type(ask)](self.sql.namespace, ask), self.execute)
+        if answer:
+            self._commit()
+        else:
+            self.undo()
+        return answer
+
     def _write(self, ask: q.Write) -> None:
         self.shared.heads.forget_moved(self.sql.namespace, ask.changes)
         drive(self.sql.write(ask), self.execute)
@@ -316,4 +327,5 @@ _OWN: Final[dict[type, Callable[[Session, Any], Any]]] = {
     q.Write: Session._write,
     q.Snapshot: Session._snapshot,
     q.Checkpoint: Session._checkpoint,
+    **dict.fromkeys(RUN_WRITES, Session._write_run),
 }
