@@ -29,6 +29,7 @@ PUBLIC = (
     "thusfar.sources",
     "thusfar.storage",
     "thusfar.testing",
+    "thusfar.testing.loopback",
     "thusfar.thread",
     "thusfar.tokens",
 )

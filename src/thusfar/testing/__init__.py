@@ -1,6 +1,7 @@
 """Testing: conformance suites and Hypothesis strategies, for this library and those who use it.
 
-Names are loaded when they are first used; the strategies need the extra `testing`.
+Names are loaded when they are first used; the strategies need the extra `testing`. The server
+that stands in for providers is in `thusfar.testing.loopback`.
 """
 
 from __future__ import annotations
