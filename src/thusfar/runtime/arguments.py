@@ -32,6 +32,9 @@ class PlanOptions(TypedDict, total=False):
             user message.
         thread: A `Thread` whose selected path is the transcript.
         dialect: Wire format of the messages. `None`: detected; for a thread `openai-chat`.
+        wire: Wire format that is sent, where it is not the one of the messages.
+        leave_out: Whether parts with no form on that wire are left out and reported; else they
+            raise `UNSUPPORTED_PART`.
         budget: The author's limits.
         capacity: Capacity of the model, or its window, instead of the table's.
         counter: How tokens are counted, as for `history.recent(...).project`.
@@ -54,6 +57,8 @@ class PlanOptions(TypedDict, total=False):
     turn: Any
     thread: Any
     dialect: str | Dialect | None
+    wire: str | Dialect | None
+    leave_out: bool
     budget: InputBudget | None
     capacity: ModelCapacity | int | None
     counter: Any
@@ -78,6 +83,8 @@ class PlanArguments:
     turn: Any = field(default=None, repr=False)
     thread: Any = None
     dialect: str | Dialect | None = None
+    wire: str | Dialect | None = None
+    leave_out: bool = False
     budget: InputBudget | None = None
     capacity: ModelCapacity | int | None = None
     counter: Any = None

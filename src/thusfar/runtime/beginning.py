@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from thusfar._setting import sequence_of
+from thusfar.dialects import dialect
 from thusfar.drive import Steps
 from thusfar.errors import (
     OptionsError,
@@ -55,17 +56,20 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
     else:
         from thusfar.runtime.reading import ThreadReader
 
-        reader = ThreadReader(said.thread, said.dialect)
+        reader = ThreadReader(said.thread, said.wire or said.dialect)
         wire = reader.wire
         source = yield RunStore(steps=reader.begin_steps(measure))
     within: Any = said.within
+    target = reader.target if reader is not None else None
+    if said.wire is not None:
+        target = dialect(said.wire) if isinstance(said.wire, str) else said.wire
     facts, models = facts_of_request(
         said,
         request_id=runtime.new_id(),
         source=source,
         wire=wire,
         turn=reader.lifted_turn(said.turn) if reader else turn_messages(said.turn, wire),
-        sent_as=reader.target.name if reader else "",
+        sent_as=target.name if target is not None else "",
         summariser=runtime.summariser,
         background=True,
         backing=runtime.durable,
@@ -74,7 +78,13 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
         epoch=within.epoch if within is not None else None,
     )
     return Edge(
-        runtime, facts, models, count_tokens=said.count_tokens, preview=preview, reader=reader
+        runtime,
+        facts,
+        models,
+        count_tokens=said.count_tokens,
+        preview=preview,
+        reader=reader,
+        target=target,
     )
 
 

@@ -152,6 +152,7 @@ class Edge:
         why: For events.
         preview: Whether everything that would have to be made stays unprepared.
         reader: Answers the questions about a thread; `None` for caller-owned messages.
+        target: The wire format that is sent, where it is not the one of the messages.
         support: Receipts of the support calls made.
     """
 
@@ -162,11 +163,14 @@ class Edge:
     why: Any = "inline"
     preview: bool = False
     reader: Any = None
+    target: Dialect | None = None
     support: list[SupportReceipt] = field(default_factory=list)
 
     @property
     def wire(self) -> Dialect:
         """The wire format that is sent."""
+        if self.target is not None:
+            return self.target
         return self.reader.target if self.reader is not None else self.facts.dialect
 
     def run(self, steps: Steps[Any]) -> Any:

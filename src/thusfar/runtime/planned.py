@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -92,7 +92,7 @@ class Planned:
         self._transport_retries = 0
         self.step: int = arguments.within.step + 1 if arguments.within is not None else 0
         self.receipt: RequestReceipt = sealed.receipt
-        request = placed(sealed, planned_in, wire)
+        request = placed(sealed, planned_in, wire, leave_out=arguments.leave_out)
         self.kwargs = call_arguments(
             request, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
         )
@@ -112,6 +112,17 @@ class Planned:
     def fingerprint(self) -> Any:
         """To find what the next request has in common with this one."""
         return self._sealed.fingerprint
+
+    @property
+    def head(self) -> str | None:
+        """The message of the thread that the request stands behind; `None` where there is none."""
+        head: str | None = self._edge.reader.head if self._edge.reader is not None else None
+        return head
+
+    @property
+    def model(self) -> Any:
+        """The model that the request was planned for, after a hook had its say."""
+        return self._arguments.model
 
     def inspect(self) -> Inspection:
         """The evidence behind the receipt."""
@@ -169,7 +180,7 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = await self._edge.runtime.store.arun(steps)
-        return self._prepare(answered, commit, reported)
+        return self._prepare(self._said(answered), commit, reported)
 
     def accept_sync(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
         """Take in the answer, for code without an event loop; see `accept`.
@@ -181,21 +192,44 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = self._edge.runtime.store.run(steps)
-        return self._prepare(answered, commit, reported)
+        return self._prepare(self._said(answered), commit, reported)
+
+    def report(self, input_tokens: int | None) -> None:
+        """Take in the provider's count of the request, for the requests to come."""
+        if input_tokens is not None:
+            facts = self._edge.facts
+            counted = sum(size for _, size in self._sealed.inspection.breakdown)
+            self._edge.runtime.report(
+                facts.model, facts.measure.tokenizer, counted=counted, reported=input_tokens
+            )
+
+    def prepare(self, turn: Sequence[Any]) -> Accepted:
+        """Have a summary prepared for the next request, after a turn that is stored elsewhere.
+
+        Args:
+            turn: What the turn added to messages of the caller, in their dialect; a thread is
+                read anew.
+        """
+        messages = (*self._edge.facts.source.messages, *turn) if self._edge.reader is None else ()
+        return self._prepare(messages, None, None)
 
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
-        facts, runtime = self._edge.facts, self._edge.runtime
         reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
-        if reported is not None:
-            counted = sum(size for _, size in self._sealed.inspection.breakdown)
-            runtime.report(facts.model, facts.measure.tokenizer, counted=counted, reported=reported)
+        self.report(reported)
         return messages_of_response(response, self._edge.wire), reported
 
-    def _prepare(self, answered: list[Any], commit: Any, reported: int | None) -> Accepted:
+    def _said(self, answered: list[Any]) -> tuple[Any, ...]:
+        """The whole transcript with the answer, where the caller owns it."""
+        if self._edge.reader is not None:
+            return ()
+        facts = self._edge.facts
+        return (*facts.source.messages, *facts.turn, *answered)
+
+    def _prepare(self, messages: tuple[Any, ...], commit: Any, reported: int | None) -> Accepted:
         preparing = False
         warnings: tuple[ReceiptWarning, ...] = ()
         if self._sealed.wants_preparation:
-            preparing = self._edge.runtime.host.retain(self._job(answered))
+            preparing = self._edge.runtime.host.retain(self._job(messages))
             code = "HISTORY_PREPARATION_SCHEDULED" if preparing else "HISTORY_NO_BACKGROUND"
             warnings = (ReceiptWarning(code=code),)
         return Accepted(
@@ -205,13 +239,9 @@ class Planned:
             warnings=warnings,
         )
 
-    def _job(self, answered: list[Any]) -> Any:
+    def _job(self, messages: tuple[Any, ...]) -> Any:
         """The background job: a summary for the coming cut, over what was said so far."""
-        said = self._arguments
+        said = replace(self._arguments, turn=None)
         if self._edge.reader is None:
-            facts = self._edge.facts
-            messages = (*facts.source.messages, *facts.turn, *answered)
-            said = replace(said, messages=messages, turn=None)
-        else:
-            said = replace(said, turn=None)
+            said = replace(said, messages=messages)
         return preparation_job(replace(said, previous=None, within=None), self._edge.runtime)

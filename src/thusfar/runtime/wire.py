@@ -18,17 +18,21 @@ import msgspec
 from thusfar.dialects.base import Dialect, plain
 from thusfar.messages import Message
 from thusfar.planner.sealing import Assembled, Sealed, joined_system
+from thusfar.thread.lowering import lower_all
 
 USER_FIRST: Final = frozenset({"anthropic", "gemini", "bedrock-converse"})
 
 
-def placed_messages(sealed: Sealed, dialect: Dialect, wire: Dialect) -> list[Any]:
+def placed_messages(
+    sealed: Sealed, dialect: Dialect, wire: Dialect, *, leave_out: bool = False
+) -> list[Any]:
     """List the messages as the wire takes them.
 
     Args:
         sealed: The request.
         dialect: The format its messages were planned in.
         wire: The format that is sent.
+        leave_out: Whether parts with no form on the wire are left out.
 
     Raises:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
@@ -36,7 +40,8 @@ def placed_messages(sealed: Sealed, dialect: Dialect, wire: Dialect) -> list[Any
     messages = _placed(sealed, dialect, wire.name)
     if wire is dialect:
         return messages
-    return [made for message in messages for made in wire.lower(dialect.lift(message))]
+    canonical = map(dialect.lift, messages)
+    return lower_all(canonical, wire, leave_out=leave_out, as_json=False).messages
 
 
 def _placed(sealed: Sealed, dialect: Dialect, wire: str) -> list[Any]:
@@ -66,11 +71,13 @@ def _system_run(sealed: Sealed) -> int:
     return view.system if view is not None else 0
 
 
-def placed(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Assembled:
+def placed(
+    sealed: Sealed, dialect: Dialect, wire: Dialect, *, leave_out: bool = False
+) -> Assembled:
     """Give the pieces of a request as the wire takes them; arguments as for `placed_messages`."""
     return replace(
         sealed.request,
-        messages=placed_messages(sealed, dialect, wire),
+        messages=placed_messages(sealed, dialect, wire, leave_out=leave_out),
         system=placed_system(sealed, dialect, wire),
     )
 

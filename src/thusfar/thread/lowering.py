@@ -21,7 +21,7 @@ class Lowered(NamedTuple):
     """A transcript in a wire format.
 
     Attributes:
-        messages: In order, as plain JSON values, also where the format is one of objects.
+        messages: In order.
         left_out: Parts that have no form there and were left out.
     """
 
@@ -29,32 +29,44 @@ class Lowered(NamedTuple):
     left_out: int
 
 
-def lower_all(messages: Iterable[Message], target: Dialect, *, leave_out: bool = False) -> Lowered:
+def lower_all(
+    messages: Iterable[Message],
+    target: Dialect,
+    *,
+    leave_out: bool = False,
+    as_json: bool = True,
+) -> Lowered:
     """Convert messages to a wire format.
 
     Args:
         messages: The messages, oldest first.
         target: The wire format.
         leave_out: Whether parts with no form there are left out. Calls and results never are.
+        as_json: Whether messages are plain JSON values also where the format is one of objects.
 
     Raises:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form there.
     """
     names: dict[str, str] = {}
     lowered: list[Any] = []
+    write = _plain if as_json else _as_it_is
     lost = 0
     for message in messages:
         names.update((p.id, p.name) for p in message.parts if isinstance(p, ToolCall) and p.id)
         if _fits(message, target):
-            lowered += map(_plain, target.lower(message))
+            lowered += map(write, target.lower(message))
             continue
         kept, left_out = _named(message, names), 0
         if leave_out and not _fits(kept, target):
             kept, left_out = _without(kept, target)
         lost += left_out
         if kept.parts or not left_out:
-            lowered += map(_plain, target.lower(kept))
+            lowered += map(write, target.lower(kept))
     return Lowered(lowered, lost)
+
+
+def _as_it_is(wire: Any) -> Any:
+    return wire
 
 
 def _plain(wire: Any) -> Any:
