@@ -17,7 +17,7 @@ _READ: Final = "(read 2026-11-30)"
 _ROLES: Final = frozenset({"user", "model", "function", None})
 _CALL: Final = ("functionCall", "function_call")
 _RESPONSE: Final = ("functionResponse", "function_response")
-_ASIDE: Final = frozenset(
+ASIDE: Final = frozenset(
     {  # fields beside the data of a part
         "thought",
         "thoughtSignature",
@@ -68,7 +68,7 @@ def _no_parts(wire: Wire) -> Iterator[int]:
 def _part_without_data(wire: Wire) -> Iterator[int]:
     for position, content in enumerate(wire.messages):
         for part in listed(content, "parts"):
-            if all(value is None for key, value in part.items() if key not in _ASIDE):
+            if all(value is None for key, value in part.items() if key not in ASIDE):
                 yield position
                 break
 
