@@ -133,5 +133,13 @@ def unreadable() -> ProviderAnswerError:
     )
 
 
+def not_sent() -> ProviderRefusedError:
+    """Make the error for a request that the provider's client refused to send."""
+    return ProviderRefusedError(
+        "The provider's client refused the request, or could not log in.",
+        fix="Change what the cause names.",
+    )
+
+
 FailureOf = Callable[[Exception], ProviderError | None]
 """Reads an SDK's exception; `None` for one that it does not know."""

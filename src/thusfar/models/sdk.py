@@ -19,7 +19,7 @@ from thusfar.dialects import dialect
 from thusfar.errors import MissingExtraError, OptionsError, ProviderError, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.models.arguments import call_arguments
-from thusfar.models.calling import Calls, Decoder
+from thusfar.models.calling import Call, Calls, Decoder
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import unreadable
 from thusfar.models.port import ModelEvent, ModelReply
@@ -53,6 +53,7 @@ class SdkModel:
     provider: ClassVar[str]
     dialect: ClassVar[str]
     extra: ClassVar[str]
+    counts: ClassVar[bool] = False  # whether the provider counts the tokens of a request
 
     def __init__(
         self,
@@ -86,10 +87,8 @@ class SdkModel:
         self._per_loop: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         threads = not self._own and self._async_client is None
         self.calls = Calls(
-            send=lambda arguments, stream: self.send(self._sync(), arguments, stream=stream),
-            asend=None if threads else self._asend,
-            reply=self.reply,
-            decoder=self.decoder,
+            client=self._sync,
+            async_client=None if threads else self._async,
             failure=self.failure,
             max_retries=max_retries,
         )
@@ -115,53 +114,66 @@ class SdkModel:
         """Read the SDK's answer."""
         raise NotImplementedError
 
-    def decoder(self) -> Decoder:
-        """Make the reader of one streamed answer."""
+    def decoder(self, opened: Any) -> Decoder:
+        """Make the reader of one streamed answer; `opened` is the SDK's stream."""
         raise NotImplementedError
 
     def failure(self, error: Exception) -> ProviderError | None:
         """Read an exception of the SDK; `None` for one that is not the SDK's."""
         raise NotImplementedError
 
-    def count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
-        """Ask the provider for the input tokens; `None` where it has no such call."""
-        del client, arguments
-        return None
+    def ask_count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
+        """Ask the provider for the input tokens, where it has such a call."""
+        raise NotImplementedError
+
+    def counted(self, answered: Any) -> int | None:
+        """Read the answer of `ask_count`."""
+        raise NotImplementedError
 
     def completed(self, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Add the settings of the model to the arguments of a call; what is there already wins."""
-        return {**self.settings, **arguments}
+        made = {**self.settings, **arguments}
+        for name, value in self.settings.items():
+            given = arguments.get(name)
+            if isinstance(value, Mapping) and isinstance(given, Mapping):
+                made[name] = {**value, **given}
+        return made
 
     # The port.
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Answer a request; see `Model`."""
-        return await self.calls.agenerate(self.completed(arguments))
+        return await self.calls.aask(self._call(arguments), self.reply)
 
     def generate_sync(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Answer a request, for code without an event loop; see `Model`."""
-        return self.calls.generate(self.completed(arguments))
+        return self.calls.ask(self._call(arguments), self.reply)
 
     def stream(self, arguments: Mapping[str, Any]) -> AsyncIterator[ModelEvent]:
         """Answer a request piece by piece; see `Model`."""
-        return self.calls.astream(self.completed(arguments))
+        return self.calls.astream(self._call(arguments, stream=True), self.decoder)
 
     def stream_sync(self, arguments: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Answer piece by piece, for code without an event loop; see `Model`."""
-        return self.calls.stream(self.completed(arguments))
+        return self.calls.stream(self._call(arguments, stream=True), self.decoder)
 
     async def count_tokens(self, arguments: Mapping[str, Any]) -> int | None:
         """Count the input tokens of a request; see `Model`."""
-        if self.calls.asend is None:
-            return await asyncio.to_thread(self.count_tokens_sync, arguments)
-        made = self.count(self._async(), self.completed(arguments))
-        counted: int | None = await made if hasattr(made, "__await__") else made
-        return counted
+        if not self.counts:
+            return None
+        return await self.calls.aask(self._counting(arguments), self.counted)
 
     def count_tokens_sync(self, arguments: Mapping[str, Any]) -> int | None:
         """Count, for code without an event loop; see `Model`."""
-        counted: int | None = self.count(self._sync(), self.completed(arguments))
-        return counted
+        return self.calls.ask(self._counting(arguments), self.counted) if self.counts else None
+
+    def _call(self, arguments: Mapping[str, Any], *, stream: bool = False) -> Call:
+        made = self.completed(arguments)
+        return lambda client: self.send(client, made, stream=stream)
+
+    def _counting(self, arguments: Mapping[str, Any]) -> Call:
+        made = self.completed(arguments)
+        return lambda client: self.ask_count(client, made)
 
     # The small contracts.
 
@@ -273,6 +285,3 @@ class SdkModel:
                 fix=f"Install thusfar[{self.extra}], or pass client=.",
                 extra=self.extra,
             ) from error
-
-    async def _asend(self, arguments: Mapping[str, Any], stream: bool) -> Any:
-        return await self.send(self._async(), arguments, stream=stream)

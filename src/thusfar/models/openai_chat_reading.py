@@ -1,0 +1,188 @@
+"""Reading of Chat Completions answers, whole or streamed; also of all servers that imitate it.
+
+Source:
+    openai-python 3.57.0, types/chat; `reasoning_content` and `reasoning` from recorded traffic of
+    compatible servers. Read 2026-11-30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from thusfar.dialects.openai_chat import OPENAI_CHAT
+from thusfar.models.errors import unreadable
+from thusfar.models.port import (
+    ModelEvent,
+    ModelReply,
+    ReasoningDelta,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
+from thusfar.models.received import body_of, mapping_in, request_id_of, whole
+from thusfar.summaries.values import Finish
+
+_FINISHES: Final[Mapping[str, Finish]] = {
+    "stop": "stop",
+    "length": "length",
+    "tool_calls": "tool-calls",
+    "function_call": "tool-calls",
+    "content_filter": "content-filter",
+}
+_REASONING: Final = ("reasoning_content", "reasoning")
+_REPLACED: Final = frozenset({"id", "type", "role", "index"})
+
+
+def reply_of(answered: Any) -> ModelReply:
+    """Read a whole answer.
+
+    Raises:
+        ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when there is no message in it.
+    """
+    body = body_of(answered)
+    return _reply(body, request_id_of(answered, body))
+
+
+def _reply(body: Mapping[str, Any], request_id: str) -> ModelReply:
+    choices = body.get("choices")
+    if not choices or not isinstance(message := choices[0].get("message"), Mapping):
+        raise unreadable()
+    return ModelReply(
+        messages=(OPENAI_CHAT.lift(message),),
+        finish=_finish(choices[0].get("finish_reason"), message),
+        usage=usage_of(mapping_in(body, "usage")),
+        request_id=request_id,
+        model=str(body.get("model") or ""),
+    )
+
+
+def _finish(reason: Any, message: Mapping[str, Any]) -> Finish:
+    found = _FINISHES.get(reason, "other") if isinstance(reason, str) else "other"
+    if found != "stop":
+        return found
+    # Compatible servers say `stop` with calls too; a refusal is no answer to build upon.
+    if message.get("tool_calls"):
+        return "tool-calls"
+    return "content-filter" if message.get("refusal") else "stop"
+
+
+def usage_of(usage: Mapping[str, Any]) -> Usage:
+    """Read the usage object."""
+    inputs = mapping_in(usage, "prompt_tokens_details")
+    outputs = mapping_in(usage, "completion_tokens_details")
+    return Usage(
+        input_tokens=whole(usage.get("prompt_tokens")),
+        output_tokens=whole(usage.get("completion_tokens")),
+        cache_read_tokens=whole(inputs.get("cached_tokens")),
+        cache_write_tokens=whole(inputs.get("cache_write_tokens")),
+        reasoning_tokens=whole(outputs.get("reasoning_tokens")),
+    )
+
+
+class ChatDecoder:
+    """Reads the chunks of one streamed answer; only the first choice counts.
+
+    Args:
+        opened: The SDK's stream, for the id of the request.
+    """
+
+    def __init__(self, opened: Any) -> None:
+        self._opened = opened
+        self._message: dict[str, Any] = {"role": "assistant", "content": None}
+        self._calls: dict[int, dict[str, Any]] = {}
+        self._head: dict[str, Any] = {}
+        self._reason: str | None = None
+
+    def feed(self, chunk: Any) -> tuple[ModelEvent, ...]:
+        """Read one chunk; see `Decoder`."""
+        body = body_of(chunk)
+        for key in ("id", "model", "usage"):
+            if body.get(key):
+                self._head[key] = body[key]
+        events: list[ModelEvent] = []
+        for choice in body.get("choices") or ():
+            if choice.get("index", 0) == 0:
+                self._reason = choice.get("finish_reason") or self._reason
+                events += self._grow(choice.get("delta") or {})
+        return tuple(events)
+
+    def reply(self) -> ModelReply:
+        """Put the answer together; see `Decoder`."""
+        if self._reason is None:
+            raise unreadable()
+        if self._calls:
+            self._message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        choice = {"message": self._message, "finish_reason": self._reason}
+        body = {**self._head, "choices": [choice]}
+        return _reply(body, request_id_of(self._opened, body))
+
+    def _grow(self, delta: Mapping[str, Any]) -> list[ModelEvent]:
+        events: list[ModelEvent] = []
+        for key, value in delta.items():
+            if key == "tool_calls":
+                events += map(self._call, value or (), range(len(value or ())))
+                continue
+            grow(self._message, key, value)
+            if value and isinstance(value, str):
+                if key == "content":
+                    events.append(TextDelta(value))
+                elif key in _REASONING:
+                    events.append(ReasoningDelta(value))
+        return events
+
+    def _call(self, piece: Mapping[str, Any], position: int) -> ToolCallDelta:
+        index = piece.get("index")
+        index = position if index is None else index  # some servers leave it out
+        call = self._calls.setdefault(index, {})
+        for key, value in piece.items():
+            if key != "index":
+                grow(call, key, value)
+        function = mapping_in(piece, "function")
+        return ToolCallDelta(
+            index=sorted(self._calls).index(index),
+            id=piece.get("id") or "",
+            name=function.get("name") or "",
+            arguments=function.get("arguments") or "",
+        )
+
+
+def grow(into: dict[str, Any], key: str, value: Any) -> None:
+    """Add a piece to an object: text grows, objects grow within, lists get longer."""
+    have = into.get(key)
+    if value is None:
+        into.setdefault(key, None)
+    elif isinstance(value, str) and isinstance(have, str) and key not in _REPLACED:
+        into[key] = have + value
+    elif isinstance(value, Mapping):
+        inner = dict(have) if isinstance(have, Mapping) else {}
+        for name, piece in value.items():
+            grow(inner, name, piece)
+        into[key] = inner
+    elif isinstance(value, list) and isinstance(have, list):
+        into[key] = _grown(have, value)
+    else:
+        into[key] = value
+
+
+def _grown(have: list[Any], pieces: list[Any]) -> list[Any]:
+    """Add pieces of a list: those with the `index` of an entry continue it."""
+    grown = list(have)
+    for piece in pieces:
+        index = piece.get("index") if isinstance(piece, Mapping) else None
+        at = next(
+            (
+                place
+                for place, entry in enumerate(grown)
+                if index is not None and isinstance(entry, Mapping) and entry.get("index") == index
+            ),
+            None,
+        )
+        if at is None:
+            grown.append(piece)
+        else:
+            entry = dict(grown[at])
+            for key, value in piece.items():
+                grow(entry, key, value)
+            grown[at] = entry
+    return grown
