@@ -183,13 +183,20 @@ class Programme(RuleBasedStateMachine):
         kind, text = self.each("export")
         if kind == "value":
             for store in self.stores:
-                copy = Thread("copy", store=store).sync
+                told, copy = Thread("t", store=store).sync, Thread("copy", store=store).sync
                 copy.import_(text)
                 sound(copy)
                 assert copy.export().splitlines()[1:] == text.splitlines()[1:]
-                assert _plain(copy.transcript().messages) == _plain(
-                    Thread("t", store=store).sync.transcript().messages
-                )
+                assert copy.branches() == told.branches()
+                assert copy.owners() == told.owners()
+                for leaf in (branch.leaf for branch in told.branches()):
+                    assert copy.read(at=leaf).entries == told.read(at=leaf).entries
+                for owner in told.owners():
+                    of_copy = Thread("copy", store=store, owner=owner).sync.transcript()
+                    of_told = Thread("t", store=store, owner=owner).sync.transcript()
+                    assert of_copy.messages == of_told.messages
+                    assert of_copy.unavailable == of_told.unavailable
+                    assert of_copy.open_calls == of_told.open_calls
 
 
 def _plain(value: Any) -> Any:

@@ -76,6 +76,17 @@ def _erase_nodes(namespace: str, change: q.EraseNodes) -> Steps[None]:
     yield Many(statement, rows)
 
 
+# A number may be given again, so that no receipt of the thread may point at one that is gone.
+_FORGET_HEADS: Final = (
+    "UPDATE thusfar_node SET head_then = 0 WHERE node IN"
+    " (SELECT n.node FROM thusfar_branch b JOIN thusfar_node n"
+    f" ON n.node BETWEEN b.branch * {1 << 24} AND b.branch * {1 << 24} + {(1 << 24) - 1}"
+    " WHERE b.namespace = ?"
+    " AND b.thread_id = (SELECT thread_id FROM thusfar_branch WHERE branch = ?)"
+    " AND n.head_then BETWEEN ? AND ?)"
+)
+
+
 def _drop_nodes(namespace: str, change: q.DropNodes) -> Steps[None]:
     span = (change.low, change.high, namespace)
     yield (
@@ -90,6 +101,7 @@ def _drop_nodes(namespace: str, change: q.DropNodes) -> Steps[None]:
         " (SELECT thread_id FROM thusfar_branch WHERE branch = ?)",
         (change.low, change.high, *span, change.low >> 24),
     )
+    yield _FORGET_HEADS, (namespace, change.low >> 24, change.low, change.high)
     for table in ("thusfar_chain", "thusfar_node", "thusfar_tally"):
         yield f"DELETE FROM {table} WHERE node BETWEEN ? AND ? AND namespace = ?", span
 

@@ -264,6 +264,8 @@ def _drop_nodes(space: Space, change: q.DropNodes) -> None:
         del space.keys[row.key], space.chains[row.node]
     run = space.runs.get(branch_of(change.high), [])
     del run[len(run) - len(dropped) :]
+    for row in [row for each in space.runs.values() for row in each if row.head_then in numbers]:
+        space.replace(msgspec.structs.replace(row, head_then=0))
     space.leaves = {
         start: row
         for start, row in space.leaves.items()

@@ -284,7 +284,7 @@ class EraseNodes(_Question, frozen=True):
 
 
 class DropNodes(_Question, frozen=True):
-    """Delete the nodes `low … high` with digests, tallies and leaves; their keys stay spent."""
+    """Delete nodes `low … high`, their digests, tallies, leaves; keep keys; zero `head_then`."""
 
     low: int
     high: int

@@ -129,7 +129,7 @@ def _append_after(
     if head.flags & SPENT:
         yield from refuse_spent(group)
     if place.node == head.node:
-        grown = yield from grow(ctx, place, tip=bool(head.tip))
+        grown = yield from grow(ctx, place, tip=bool(head.tip), spent=head.flags & SPENT)
         nodes, chains = rows_of(group, marks, place, grown, head.salt, at)
         moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
         if (yield q.AppendGroup(moved, before, nodes, chains)):
@@ -211,10 +211,20 @@ def place_after(ctx: Context, after: str | None) -> Steps[Place]:
     return (yield from place_at(row.node))
 
 
-def grow(ctx: Context, place: Place, *, tip: bool) -> Steps[int]:
-    """Within a lock: choose the number of the first node behind a place."""
+def grow(ctx: Context, place: Place, *, tip: bool, spent: int = 0) -> Steps[int]:
+    """Within a lock: choose the number of the first node behind a place.
+
+    Args:
+        ctx: The thread.
+        place: The place.
+        tip: Whether nothing follows it in its branch.
+        spent: Whether branches of the thread were deleted. Then other branches may follow the tip
+            all the same, and these are older than what is stored now.
+    """
     if tip and place.node and place.node & POSITION_MASK < POSITION_MASK - 1_000_000:
-        return place.node + 1
+        forks = (yield q.ReadForks(ctx.thread_id, place.node, place.node)) if spent else ()
+        if not forks:
+            return place.node + 1
     branch: int = yield q.NewBranch(ctx.thread_id, place.node, place.depth + 1)
     return first_of(branch)
 
@@ -297,7 +307,7 @@ def add_alternative(
     following: list[NodeRow] = (
         (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
     )
-    first = yield from grow(ctx, place, tip=not following)
+    first = yield from grow(ctx, place, tip=not following, spent=head.flags & SPENT)
     nodes, chains = rows_of(
         group, marks, place, first, head.salt, at, flags=ALTERNATIVE, head_then=head.node
     )

@@ -12,17 +12,10 @@ from thusfar.drive import Steps
 from thusfar.errors import InvalidMessageError
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
-from thusfar.storage.rows import (
-    BranchRow,
-    HeadRow,
-    NodeRow,
-    ThreadRow,
-    branch_of,
-    first_of,
-    last_of,
-)
+from thusfar.storage.rows import HeadRow, ThreadRow, branch_of, first_of
 from thusfar.thread.appending import new_salt
-from thusfar.thread.paths import Context, damaged, id_at, id_of, live_thread, maybe_thread, on_path
+from thusfar.thread.lines import lines_steps
+from thusfar.thread.paths import Context, id_at, id_of, live_thread, maybe_thread
 from thusfar.thread.preparing import plain_metadata
 from thusfar.thread.values import Branch, ThreadInfo
 
@@ -64,29 +57,20 @@ def branches_steps(ctx: Context) -> Steps[tuple[Branch, ...]]:
     """List the ends of the tree; see `Thread.branches`."""
     yield q.Snapshot()
     yield from live_thread(ctx)
-    rows: list[BranchRow] = yield q.ReadBranches(ctx.thread_id)
+    lines = yield from lines_steps(ctx)
     heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
     found: list[Branch] = []
-    for row in rows:
-        newest: list[NodeRow] = yield q.ReadNodes(
-            first_of(row.branch), last_of(row.branch), 1, newest_first=True
-        )
-        if not newest:
-            raise damaged("A branch held no message.", branch=row.branch)
-        first = yield from id_at(first_of(row.branch))
-        owners: list[str] = []
-        for head in heads:
-            if branch_of(head.node) == row.branch or (
-                head.node and (yield from on_path(newest[0], head.node, head.depth))
-            ):
-                owners.append(head.owner)
+    for line in lines:
+        held = {row.branch for row in line.branches}
+        begin = line.branches[0]
+        first = yield from id_at(first_of(begin.branch))
         found.append(
             Branch(
-                leaf=id_of(newest[0]),
+                leaf=id_of(line.leaf),
                 start=first or "",
-                parent_id=(yield from id_at(row.parent)),
-                length=newest[0].depth + 1,
-                selected_by=tuple(owners),
+                parent_id=(yield from id_at(begin.parent)),
+                length=line.leaf.depth + 1,
+                selected_by=tuple(h.owner for h in heads if branch_of(h.node) in held),
             )
         )
     return tuple(found)

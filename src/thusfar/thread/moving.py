@@ -24,18 +24,11 @@ from thusfar.errors import (
 from thusfar.messages import Message, Part, Text
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
-from thusfar.storage.rows import (
-    EDITED,
-    REDACTED,
-    SPENT,
-    HeadRow,
-    LeafRow,
-    NodeRow,
-    first_of,
-)
+from thusfar.storage.rows import EDITED, REDACTED, SPENT, HeadRow, LeafRow, NodeRow
 from thusfar.thread.appending import (
     commit_of,
     empty_head,
+    grow,
     head_on,
     place_after,
     refuse_spent,
@@ -121,15 +114,10 @@ def _select_new(
 ) -> Steps[ThreadCommit]:
     """Within a lock: store a group on a branch of its own, or at the tip, and move the head."""
     marks = advance(place, [one.message for one in group], open=open)
-    first: int
     following: list[NodeRow] = (
         (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
     )
-    if place.node and not following:
-        first = place.node + 1
-    else:
-        branch: int = yield q.NewBranch(ctx.thread_id, place.node, place.depth + 1)
-        first = first_of(branch)
+    first = yield from grow(ctx, place, tip=not following, spent=head.flags & SPENT)
     nodes, chains = rows_of(group, marks, place, first, head.salt, at, flags=flags)
     moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
     left = yield from left_behind(ctx, head, place.node, place.depth)

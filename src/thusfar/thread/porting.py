@@ -28,7 +28,6 @@ from thusfar.storage.rows import (
     REDACTED,
     REMOVED,
     STRANDED,
-    BranchRow,
     ChainRow,
     HeadRow,
     LeafRow,
@@ -38,6 +37,7 @@ from thusfar.storage.rows import (
     last_of,
 )
 from thusfar.thread.appending import empty_head, grow, new_salt, rows_of
+from thusfar.thread.lines import in_order, lines_steps, places_in
 from thusfar.thread.listing import info_steps
 from thusfar.thread.paths import Context, id_at, id_of, live_thread, maybe_thread
 from thusfar.thread.preparing import Prepared, plain_metadata, prepare_one
@@ -65,8 +65,8 @@ def export_steps(ctx: Context) -> Steps[str]:
         "created_at": thread.created_at,
     }
     lines = [json_text(header)]
-    branches: list[BranchRow] = yield q.ReadBranches(ctx.thread_id)
-    for branch in branches:
+    told = yield from lines_steps(ctx)
+    for branch in (row for line in told for row in line.branches):
         rows: list[NodeRow] = yield q.ReadNodes(first_of(branch.branch), last_of(branch.branch))
         parent = yield from id_at(branch.parent)
         for group in _groups(rows):
@@ -76,7 +76,8 @@ def export_steps(ctx: Context) -> Steps[str]:
     heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
     lines += [json_text({"head": head.owner, "at": head.head_id or None}) for head in heads]
     leaves: list[LeafRow] = yield q.ReadLeaves(ctx.thread_id)
-    for leaf in leaves:
+    places = places_in(told)
+    for leaf in sorted(leaves, key=lambda row: in_order(row.start, places)):
         start = yield from id_at(leaf.start)
         lines.append(json_text({"leaf": start, "at": (yield from id_at(leaf.leaf))}))
     return "\n".join(lines) + "\n"

@@ -22,7 +22,8 @@ class ThreadCommit(msgspec.Struct, frozen=True, kw_only=True):
             became a branch beside the selected path.
         message_ids: Ids of the group, oldest first.
         parent_id: The message it follows; `None` at the root.
-        selected_head: The owner's head right after the append; `None` when it has none.
+        selected_head: The owner's head right after the append; `None` when it has none, and for
+            a replay also when that message was deleted since.
         committed_at: Unit: milliseconds since 1970, UTC.
         replayed: Whether an identical earlier append was found instead.
     """

@@ -13,6 +13,7 @@ from thusfar.testing.store_laws.told import (
     thread,
     user,
 )
+from thusfar.thread import SyncThread
 
 
 def a_redaction_keeps_the_place_and_nothing_else(store: Store) -> None:
@@ -240,6 +241,53 @@ def the_older_branch_can_be_deleted_too(store: Store) -> None:
         told.append(user("u3"))
     told.select("later")
     assert told.read().ids == ("u1", "a1", "later")
+    sound(told)
+
+
+def what_is_stored_after_a_deletion_comes_last(store: Store) -> None:
+    """A deletion leaves the order of other alternatives; what comes later stands behind them."""
+    told = conversation(store, 2)
+    told.edit("u2", "second", id="e1")
+    told.append(user("other root"), after=None)
+    told.edit("e1", "third", id="f1")
+    told.delete(branch="u2")
+    assert _siblings(told, "f1") == (1, 2, "e1", None)
+    told.append(user("later"), after="a1")
+    assert _siblings(told, "f1") == (1, 3, "e1", "later")
+    told.regenerate("a1", user("last"))
+    told.rewind("a1")
+    told.append(user("at the tip"))
+    assert _siblings(told, "later") == (2, 5, "f1", "last")
+    assert _siblings(told, "at the tip") == (4, 5, "last", None)
+    starts = ["u1", "other root", "f1", "later", "last", "at the tip"]
+    assert [branch.start for branch in told.branches()] == starts
+    assert told.branches()[0].leaf == "e1", "an end is a message that nothing follows"
+    sound(told)
+    copy = thread(store, "copy")
+    copy.import_(told.export())
+    assert copy.export().splitlines()[1:] == told.export().splitlines()[1:]
+    assert copy.branches() == told.branches()
+
+
+def _siblings(told: SyncThread, message_id: str) -> tuple[object, ...]:
+    variant = told.read(at=message_id).entries[-1].variant
+    assert variant is not None, "a message had no siblings"
+    return variant.index, variant.count, variant.previous, variant.next
+
+
+def a_receipt_outlives_the_head_that_it_names(store: Store) -> None:
+    """The head of that moment may be deleted; the receipt names none then, an export is whole."""
+    told = conversation(store, 2)
+    told.edit("u2", "gone soon", id="e1")
+    assert told.append(user("alt"), after="a1").selected_head == "e1"
+    told.select("u2")
+    told.delete(branch="e1")
+    told.append(user("u3"))
+    again = told.append(user("alt"), after="a1")
+    assert (again.status, again.selected_head, again.replayed) == ("alternative", None, True)
+    copy = thread(store, "copy")
+    copy.import_(told.export())
+    assert copy.append(user("alt"), after="a1").selected_head is None
     sound(told)
 
 
