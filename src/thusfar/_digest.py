@@ -60,7 +60,17 @@ def fenced(lines: Sequence[str], *, first: int, last: int, strategy: str) -> str
         strategy: Kind and version, such as `digest-1`.
     """
     body = "\n".join(unfence(line) for line in lines)
-    return f'<{FENCE} covers="{first}-{last}" strategy="{strategy}">\n{_HEAD}\n{body}\n</{FENCE}>'
+    return enclosed(f"{_HEAD}\n{body}", first=first, last=last, strategy=strategy)
+
+
+def enclosed(text: str, *, first: int, last: int, strategy: str) -> str:
+    """Write the fence marks of a summary around its text; arguments as for `fenced`.
+
+    The range stands at the end: what comes before stays the same while a summary only grows, and
+    a provider's prompt cache serves it.
+    """
+    marked = f'<{FENCE} strategy="{strategy}">'
+    return f"{marked}\n{text}\n[covers messages {first}-{last}]\n</{FENCE}>"
 
 
 def unfence(text: str) -> str:

@@ -20,7 +20,7 @@ from thusfar._digest import digest_lines, fenced
 from thusfar._options import RecentHistoryOptions
 from thusfar._setting import Setting, in_dialect, sequence_of
 from thusfar._summarize import LEAST_LINE_CHARS, SummaryOptions
-from thusfar._view import View, unit_counts, window_warnings
+from thusfar._view import Sent, View, managed_receipt
 from thusfar.budget import Limits, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.dialects import Dialect
@@ -28,7 +28,7 @@ from thusfar.dialects.base import lower_beside
 from thusfar.errors import RepresentationUnavailableError
 from thusfar.messages import Message, Text
 from thusfar.projection import Projection, too_large
-from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning, as_ranges, without
+from thusfar.receipt import Range, ReceiptWarning, without
 from thusfar.tokens import Measure, TokenCount
 
 RECENT_SHARE: Final = 0.4  # of the effective maximum, where recent= is not given
@@ -211,45 +211,23 @@ class _Managed(msgspec.Struct):
         split: bool = False,
     ) -> Projection:
         """Write the receipt; `split` tells whether the view is that of the window chosen."""
-        window = self.choice.window
-        bounds = self.bounds
         count = form.count
         if self._most is not None and form.tokens > self._most:
             raise too_large(count, self._most, "managed")
-        ranges = as_ranges(list(ranges))
-        absent = view.absent(((0, window.end),))
-        chosen, pinned = self.choice.selection, self.choice.pinned
-        opener = without((chosen.opener,) if chosen.opener_outside else (), pinned)
-        only = without(covered, ranges)
-        rest = without(((window.system, window.end),), ranges)
-        receipt = HistoryReceipt(
-            policy="managed",
-            options=self.options.to_json(),
-            dialect=self.dialect.name,
-            messages=window.end,
-            system=window.system,
-            kept=without(ranges, absent),
-            omitted=() if covered else without(rest, absent),
-            summarised=only,
-            opener=without(opener, absent) if split else (),
-            pinned=without(pinned, absent) if split else (),
-            units=unit_counts(self.choice) if split else None,
-            also_summarised=sum(b - a for a, b in covered) - sum(b - a for a, b in only),
-            added=view.added(ranges) + made,
-            repairs=view.notes(((0, window.end),)),
-            warnings=(*self._warnings(split=split), *notes, *self._known()),
+        sent = Sent(
+            ranges=tuple(ranges),
+            covered=covered,
+            suffix=self.choice.selection.start,
+            split=split,
+            added=made,
+            notes=(*notes, *self._known()),
             tokens=count,
-            summary_tokens=form.summary_tokens,
-            limit=bounds.max if bounds and self.setting.limited else None,
+            summary_tokens=form.summary_tokens or 0,
         )
+        receipt = managed_receipt(self.choice, view, self.options, self.dialect, sent)
+        if self.setting.limited:
+            receipt = msgspec.structs.replace(receipt, limit=self._most)
         return Projection(messages=form.messages, receipt=receipt, _size=lambda: count)
-
-    def _warnings(self, *, split: bool) -> tuple[ReceiptWarning, ...]:
-        pending = len(self.choice.window.grouping.pending)
-        found = window_warnings(self.choice.selection, self.options, omitted=False, pending=pending)
-        if split:
-            return found
-        return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")
 
     def _known(self) -> tuple[ReceiptWarning, ...]:
         bounds = self.bounds

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import msgspec
+
 from thusfar._choice import Choice
 from thusfar._options import RecentHistoryOptions
 from thusfar._recent import Caps, Selection
@@ -20,6 +22,7 @@ from thusfar.receipt import (
     without,
 )
 from thusfar.repair import Repairs
+from thusfar.tokens import TokenCount
 
 
 class View:
@@ -102,6 +105,67 @@ def recent_receipt(
             omitted=bool(omitted),
             pending=len(window.grouping.pending),
         ),
+    )
+
+
+class Sent(msgspec.Struct, frozen=True, kw_only=True):
+    """What one form of managed history sends, for its receipt.
+
+    Attributes:
+        ranges: Positions sent exactly, or shortened.
+        covered: Positions that a summary stands for.
+        suffix: Where the exact part behind a summary starts.
+        split: Whether the exact part is the one that the caps chose.
+        added: Messages that are not the caller's: a summary, shortened ones.
+        notes: Warnings of the form itself.
+        tokens: Its size.
+        summary_tokens: Size of its summary; 0 without one.
+    """
+
+    ranges: tuple[Range, ...]
+    covered: tuple[Range, ...] = ()
+    suffix: int = 0
+    split: bool = False
+    added: int = 0
+    notes: tuple[ReceiptWarning, ...] = ()
+    tokens: TokenCount
+    summary_tokens: int = 0
+
+
+def managed_receipt(
+    choice: Choice, view: View, options: RecentHistoryOptions, dialect: Dialect, sent: Sent
+) -> HistoryReceipt:
+    """Write what a form of managed history keeps, covers and leaves out."""
+    window, selection = choice.window, choice.selection
+    end, ranges = window.end, as_ranges(list(sent.ranges))
+    absent = view.absent(((0, end),))
+    only = without(sent.covered, ranges)
+    shown = sent.split or bool(sent.covered)
+    opener = as_ranges([selection.opener]) if shown and selection.opener_outside else ()
+    opener = without(without(opener, choice.pinned), ((sent.suffix, end),))
+    warnings = window_warnings(
+        selection, options, omitted=False, pending=len(window.grouping.pending)
+    )
+    if not sent.split:
+        warnings = tuple(each for each in warnings if each.code == "HISTORY_OPEN_CALLS")
+    return HistoryReceipt(
+        policy="managed",
+        options=options.to_json(),
+        dialect=dialect.name,
+        messages=end,
+        system=window.system,
+        kept=without(ranges, absent),
+        omitted=() if sent.covered else without(without(((window.system, end),), ranges), absent),
+        summarised=only,
+        opener=without(opener, absent),
+        pinned=without(choice.pinned, absent) if shown else (),
+        units=unit_counts(choice) if sent.split else None,
+        also_summarised=sum(b - a for a, b in sent.covered) - sum(b - a for a, b in only),
+        added=view.added(ranges) + sent.added,
+        repairs=view.notes(((0, end),)),
+        warnings=(*warnings, *sent.notes),
+        tokens=sent.tokens,
+        summary_tokens=sent.summary_tokens or None,
     )
 
 

@@ -55,7 +55,7 @@ def test_the_digest_has_one_line_for_each_covered_exchange(messages, recent, cut
 
     text = projection.messages[receipt.system]["content"]
 
-    end = int(re.search(r'covers="\d+-(\d+)"', text)[1]) + 1
+    end = int(re.search(r"\[covers messages \d+-(\d+)\]", text)[1]) + 1
     found = oracle.structure([OPENAI.describe(m) for m in messages])
     expected = [a for a, b in found.exchanges if b <= end]
     lines = text.splitlines()[2:-1]

@@ -50,12 +50,12 @@ def test_a_plan_shows_parts_history_forms_limits_and_warnings(ferry, capsys):
         "A request to gpt-4o that fits\n"
         "\n"
         "part                     tokens  share\n"
-        "summary of 132 messages   3,087   52 %  ████████████████████████████\n"
+        "summary of 132 messages   3,090   52 %  ████████████████████████████\n"
         "history kept              2,741   47 %  █████████████████████████\n"
         "system text                  57    1 %  █\n"
         "framing                       5    0 %  █\n"
         "\n"
-        "Total: 5,890 input tokens (estimate-1, estimated), 2,110 left\n"
+        "Total: 5,893 input tokens (estimate-1, estimated), 2,107 left\n"
         "Limits: max 8,000, optimize_at 6,400, prepare_at 6,000\n"
         "Window: 128,000, less 16,416 for the answer and overhead, 20 % margin\n"
         "\n"
@@ -65,10 +65,10 @@ def test_a_plan_shows_parts_history_forms_limits_and_warnings(ferry, capsys):
         "\n"
         "form                              tokens  why\n"
         "history: full                     10,346  over max, 10,351 in all\n"
-        "history: summary of 132 messages   5,885  chosen\n"
-        "history: summary of 132 messages   4,577  less faithful, and not needed\n"
-        "history: summary of 132 messages   3,824  less faithful, and not needed\n"
-        "history: summary of 132 messages   3,673  less faithful, and not needed\n"
+        "history: summary of 132 messages   5,888  chosen\n"
+        "history: summary of 132 messages   4,580  less faithful, and not needed\n"
+        "history: summary of 132 messages   3,827  less faithful, and not needed\n"
+        "history: summary of 132 messages   3,676  less faithful, and not needed\n"
     )
 
 
@@ -79,9 +79,9 @@ def test_planned_json_is_the_request_its_receipt_and_its_inspection(ferry, capsy
     assert list(made["request"]) == ["model", "messages"]
     assert made["request"]["messages"][0] == transcript()[0]
     assert made["request"]["messages"][2:] == transcript()[133:]
-    assert made["receipt"]["input_tokens"] == 5_890
+    assert made["receipt"]["input_tokens"] == 5_893
     assert made["receipt"]["history"]["view"]["summarised"] == [[1, 133]]
-    assert made["inspection"]["breakdown"] == [["history", 5_885], ["framing", 5]]
+    assert made["inspection"]["breakdown"] == [["history", 5_888], ["framing", 5]]
     assert made["inspection"]["limits"]["optimize_at"] == 6_400
 
 
@@ -210,7 +210,7 @@ def test_a_summary_goes_into_a_user_message_where_the_wire_wants_one_first(monke
 
     messages = made["request"]["messages"]
     assert [message["role"] for message in messages] == ["user", "assistant", "user"]
-    assert messages[0]["content"][0]["text"].startswith("<history-summary covers=")
+    assert messages[0]["content"][0]["text"].startswith("<history-summary strategy=")
     assert messages[1:] == [SAID, ASK]
 
 

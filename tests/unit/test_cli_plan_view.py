@@ -74,7 +74,7 @@ def test_a_summary_is_a_part_of_its_own():
     )
 
     assert parts(planned.receipt, planned.inspect(), system=57) == [
-        Part("summary of 132 messages", 3_087),
+        Part("summary of 132 messages", 3_090),
         Part("history kept", 2_741),
         Part("system text", 57),
         Part("framing", 5),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from thusfar import Image, Message, Reasoning, Text, ToolCall, ToolResult, history, summarize
 from thusfar._digest import digest_lines, fenced
 from thusfar.lines import cap, escape_line, one_line
+from thusfar.summaries.rendering import fenced_summary
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=80)
 
@@ -91,3 +95,23 @@ def test_the_lines_are_shortened_before_a_request_is_refused():
     notes = {w.code: w.facts for w in view.receipt.warnings}
     assert notes["HISTORY_DIGEST_SHORTENED"]["line_max_chars"] < 200
     assert view.receipt.summarised == ((0, 28),)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda lines, last: fenced(lines, first=1, last=last, strategy="digest-1"),
+        lambda lines, last: fenced_summary(
+            "\n".join(lines), first=1, last=last, strategy="adaptive-1"
+        ),
+    ],
+    ids=["digest", "summary"],
+)
+def test_a_summary_that_grows_changes_only_at_its_end(written: Any):
+    end = "\n[covers messages 1-2]\n</history-summary>"
+
+    before = written(["1 user: a", "2 assistant: b"], 2)
+    after = written(["1 user: a", "2 assistant: b", "3 user: c"], 3)
+
+    assert before.endswith(end)
+    assert after.startswith(before.removesuffix(end))

@@ -12,7 +12,7 @@ from thusfar._managed import default_recent
 from thusfar._options import RecentHistoryOptions
 from thusfar._setting import Setting
 from thusfar._summarize import SummaryOptions
-from thusfar._view import unit_counts, window_warnings
+from thusfar._view import Sent, managed_receipt
 from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.errors import Diagnostic, RequestCompositionError
@@ -22,7 +22,7 @@ from thusfar.planner.forms import Forms
 from thusfar.planner.questions import FindArtifacts, Unprepared
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.projection import project_recent
-from thusfar.receipt import HistoryReceipt, ReceiptWarning, as_ranges, without
+from thusfar.receipt import HistoryReceipt
 from thusfar.tokens import TokenCount
 
 HISTORY = "history"
@@ -183,46 +183,20 @@ def use_artifact(history: History, artifact: Artifact) -> Rung | None:
     return rungs[place]
 
 
-def managed_receipt(form: Form, forms: Forms, facts: RequestFacts) -> HistoryReceipt:
+def receipt_of(form: Form, forms: Forms) -> HistoryReceipt:
     """Write what a form of managed history keeps, covers and leaves out."""
-    view, choice = forms.view, forms.choice
-    window, end = choice.window, choice.window.end
-    whole = ((0, end),)
-    ranges = as_ranges(list(form.ranges))
-    only = without(form.covered, ranges)
-    rest = without(((window.system, end),), ranges)
-    omitted = () if form.covered else without(rest, view.absent(whole))
-    shown = form.split or bool(form.spoken)
-    opener = choice.selection.opener if choice.selection.opener_outside and shown else (0, 0)
-    return HistoryReceipt(
-        policy="managed",
-        options=forms.recent.to_json(),
-        dialect=facts.dialect.name,
-        messages=end,
-        system=window.system,
-        kept=without(ranges, view.absent(whole)),
-        omitted=omitted,
-        summarised=only,
-        opener=without(as_ranges([opener]), ((forms.cut, end),)),
-        pinned=choice.pinned if shown else (),
-        units=unit_counts(choice) if form.split else None,
-        also_summarised=sum(b - a for a, b in form.covered) - sum(b - a for a, b in only),
-        added=view.added(ranges) + len(form.spoken) + sum(map(len, form.shorter.values())),
-        repairs=view.notes(whole),
-        warnings=(*_window_warnings(form, forms), *form.notes),
+    counted, cut = forms.measure, forms.cut
+    end = max((high for _, high in form.covered), default=cut)
+    sent = Sent(
+        ranges=form.ranges,
+        covered=form.covered,
+        suffix=min(end, cut),
+        split=form.split,
+        added=len(form.spoken) + sum(map(len, form.shorter.values())),
+        notes=form.notes,
         tokens=TokenCount(
-            tokens=form.tokens,
-            tokenizer=facts.measure.tokenizer,
-            confidence=facts.measure.confidence,
+            tokens=form.tokens, tokenizer=counted.tokenizer, confidence=counted.confidence
         ),
-        summary_tokens=form.spoken_tokens or None,
+        summary_tokens=form.spoken_tokens,
     )
-
-
-def _window_warnings(form: Form, forms: Forms) -> tuple[ReceiptWarning, ...]:
-    choice = forms.choice
-    pending = len(choice.window.grouping.pending)
-    found = window_warnings(choice.selection, forms.recent, omitted=False, pending=pending)
-    if form.split:
-        return found
-    return tuple(w for w in found if w.code == "HISTORY_OPEN_CALLS")
+    return managed_receipt(forms.choice, forms.view, forms.recent, forms.dialect, sent)

@@ -12,7 +12,7 @@ from thusfar.codec import digested, json_text, to_json
 from thusfar.dialects.base import Dialect
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
 from thusfar.planner.form import Form
-from thusfar.planner.histories import HISTORY, History, PlainView, managed_receipt
+from thusfar.planner.histories import HISTORY, History, PlainView, receipt_of
 from thusfar.planner.ladders import Shown
 from thusfar.planner.receipt import (
     Adaptation,
@@ -197,7 +197,7 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
         source=source.kind,
         policy="managed",
         revision=source.revision,
-        view=managed_receipt(held, forms, facts) if isinstance(held, Form) else None,
+        view=receipt_of(held, forms) if isinstance(held, Form) else None,
         artifact=artifact.key if artifact else None,
         shortened=as_ranges([(p, p + 1) for p in held.shorter]) if isinstance(held, Form) else (),
         covered=artifact.messages if artifact else 0,
