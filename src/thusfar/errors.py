@@ -197,10 +197,15 @@ class InvalidMessageError(ThreadError, ValueError):
 
 
 class ThreadCommitError(ThreadError):
-    """A turn was answered and could not be published; the thread is unchanged."""
+    """A turn was answered and could not be published; the thread is unchanged.
+
+    Attributes:
+        result: The answered turn, where one was generated here; it may be stored by hand.
+    """
 
     code = "COMMIT_FAILED"
     retryable = True
+    result: Any = None
 
 
 class UnsupportedCapabilityError(ThreadError):
@@ -341,6 +346,25 @@ class ReplayDivergedError(ProcessError):
     """A replayed run did something else than the captured one."""
 
     code = "REPLAY_DIVERGED"
+
+
+class RunNotFoundError(ProcessError):
+    """No run of that id is in the namespace."""
+
+    code = "RUN_NOT_FOUND"
+
+
+class RunExistsError(ProcessError):
+    """A run of that id is in the store; nothing was begun."""
+
+    code = "RUN_EXISTS"
+
+
+class RunHeldError(ProcessError):
+    """Somebody else runs a stored run; what was not committed by then is not kept."""
+
+    code = "RUN_HELD"
+    retryable = True
 
 
 class ProcessRunningError(ProcessError):

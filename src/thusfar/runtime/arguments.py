@@ -31,10 +31,14 @@ class PlanOptions(TypedDict, total=False):
         turn: Messages of the current turn, behind the history and outside its caps; text is a
             user message.
         thread: A `Thread` whose selected path is the transcript.
+        at: Id of a message of the thread: the path to it is the transcript, instead of the
+            selected one; an empty text is the root. `None`: the selected path.
         dialect: Wire format of the messages. `None`: detected; for a thread `openai-chat`.
         wire: Wire format that is sent, where it is not the one of the messages.
         leave_out: Whether parts with no form on that wire are left out and reported; else they
             raise `UNSUPPORTED_PART`.
+        cache: Whether breakpoints for the provider's prompt cache are set, where it wants them and
+            the caller set none.
         budget: The author's limits.
         capacity: Capacity of the model, or its window, instead of the table's.
         counter: How tokens are counted, as for `history.recent(...).project`.
@@ -56,9 +60,11 @@ class PlanOptions(TypedDict, total=False):
     use: Sequence[Any]
     turn: Any
     thread: Any
+    at: str | None
     dialect: str | Dialect | None
     wire: str | Dialect | None
     leave_out: bool
+    cache: bool
     budget: InputBudget | None
     capacity: ModelCapacity | int | None
     counter: Any
@@ -82,9 +88,11 @@ class PlanArguments:
     use: Sequence[Any] = ()
     turn: Any = field(default=None, repr=False)
     thread: Any = None
+    at: str | None = None
     dialect: str | Dialect | None = None
     wire: str | Dialect | None = None
     leave_out: bool = False
+    cache: bool = True
     budget: InputBudget | None = None
     capacity: ModelCapacity | int | None = None
     counter: Any = None

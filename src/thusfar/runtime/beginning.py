@@ -56,7 +56,7 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
     else:
         from thusfar.runtime.reading import ThreadReader
 
-        reader = ThreadReader(said.thread, said.wire or said.dialect)
+        reader = ThreadReader(said.thread, said.wire or said.dialect, at=said.at)
         wire = reader.wire
         source = yield RunStore(steps=reader.begin_steps(measure))
     within: Any = said.within

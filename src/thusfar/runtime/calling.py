@@ -16,8 +16,8 @@ from typing import Any
 from thusfar.models.threads import in_thread
 
 
-def call_within(function: Callable[[], Any], seconds: float) -> Any:
-    """Call a function, sync or async, and wait for it at most so long.
+def call_within(function: Callable[[], Any], seconds: float | None) -> Any:
+    """Call a function, sync or async, and wait for it at most so long; `None`: any time.
 
     Raises:
         TimeoutError: when it took longer.

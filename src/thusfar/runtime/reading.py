@@ -32,13 +32,14 @@ from thusfar.thread.paths import (
     chain_at,
     damaged,
     decode,
+    find,
     node_at,
     node_on_path,
     on_path,
     owner_head,
     parent_of,
 )
-from thusfar.thread.reading import newest_rows, require_revision, revision_of
+from thusfar.thread.reading import changed, newest_rows, require_revision, revision_of
 from thusfar.thread.tracking import chain_text
 from thusfar.tokens import Measure
 
@@ -82,9 +83,13 @@ class ThreadReader:
     Args:
         thread: The thread.
         wire: Wire format that is sent. `None`: `openai-chat`.
+        at: Id of the message whose path is read; an empty text is the root. `None`: the
+            selected path.
     """
 
-    def __init__(self, thread: Thread, wire: str | Dialect | None) -> None:
+    def __init__(
+        self, thread: Thread, wire: str | Dialect | None, *, at: str | None = None
+    ) -> None:
         self.thread = thread
         named = wire or "openai-chat"
         self.target: Dialect = dialect(named) if isinstance(named, str) else named
@@ -93,6 +98,8 @@ class ThreadReader:
         self.revision = "0"
         self.head: str | None = None
         self._ctx = Context(thread.store.namespace, thread.id, thread.owner)
+        self._at = at
+        self._chain = b""
         self._tip = (0, -1)
         self._oldest: PageRow | None = None
         self._places: list[_Read] = []
@@ -107,16 +114,33 @@ class ThreadReader:
         yield q.Snapshot()
         head = yield from owner_head(self._ctx)
         self.revision = revision_of(head)
-        if head is not None and head.node:
+        messages = 0
+        if self._at is not None:
+            messages = yield from self._pin(self._at)
+        elif head is not None and head.node:
             self.head = head.head_id or None
-            self._tip = (head.node, head.depth)
+            self._tip, messages = (head.node, head.depth), head.messages
+        if self._tip[0]:
             tail, chains = yield from self._older(FIRST_READ)
-            self.pages = Pages(head.messages, tail=tail, chains=chains)
+            self.pages = Pages(messages, tail=tail, chains=chains)
             if self.pages.first:
                 start = yield from self._start()
-                self.pages = Pages(head.messages, head=start, tail=tail, chains=chains)
+                self.pages = Pages(messages, head=start, tail=tail, chains=chains)
                 self.pages.total = yield from self._total(measure)
         return Source(kind="thread", messages=self.pages, revision=self.revision)
+
+    def _pin(self, message_id: str) -> Steps[int]:
+        """Take the path to a message instead of the selected one; tells how many live ones it has.
+
+        Raises:
+            MessageNotFoundError: `MESSAGE_NOT_FOUND`.
+        """
+        if not message_id:
+            return 0
+        node = yield from find(self._ctx, message_id)
+        chain = yield from chain_at(node.node)
+        self.head, self._tip, self._chain = message_id, (node.node, node.depth), chain.chain
+        return chain.messages
 
     def _start(self) -> Steps[list[Message]]:
         """Read from the start to the first message that is not the system's."""
@@ -248,9 +272,17 @@ class ThreadReader:
     def check_steps(self) -> Steps[None]:
         """Check that the path is what it was when it was read.
 
+        A path to a given message stays what it is, unless something of it is erased.
+
         Raises:
             IdentityConflictError: `IDENTITY_CONFLICT`, when it changed.
         """
+        if self._at is not None:
+            if self._tip[0]:
+                chain = yield from chain_at(self._tip[0])
+                if chain.chain != self._chain:
+                    raise changed(self._ctx)
+            return
         head = yield from owner_head(self._ctx)
         require_revision(self._ctx, head, self.revision)
 

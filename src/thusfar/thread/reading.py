@@ -118,11 +118,16 @@ def check_revision_steps(ctx: Context, revision: str) -> Steps[None]:
 def require_revision(ctx: Context, head: HeadRow | None, revision: str) -> None:
     """Check a revision against a head."""
     if revision != revision_of(head):
-        raise IdentityConflictError(
-            "The selected path changed since it was read.",
-            fix="Read the transcript again and plan from it.",
-            thread_id=ctx.thread_id,
-        )
+        raise changed(ctx)
+
+
+def changed(ctx: Context) -> IdentityConflictError:
+    """Make the error for a path that is not what it was."""
+    return IdentityConflictError(
+        "The selected path changed since it was read.",
+        fix="Read the transcript again and plan from it.",
+        thread_id=ctx.thread_id,
+    )
 
 
 def revision_of(head: HeadRow | None) -> str:
