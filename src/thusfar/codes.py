@@ -66,6 +66,9 @@ _ERRORS = {
     "TASK_FAILED": "A function that belongs to a task raised.",
     "RUN_CANCELLED": "A run was cancelled before its end.",
     "REPLAY_DIVERGED": "A replayed run did something else than the captured one.",
+    "RUN_NOT_FOUND": "No run of that id is in the namespace.",
+    "RUN_EXISTS": "A run of that id is in the store.",
+    "RUN_HELD": "Somebody else runs a stored run.",
     "PROCESS_RUNNING": "A process was used while it runs.",
 }
 

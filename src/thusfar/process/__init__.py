@@ -23,6 +23,8 @@ from thusfar.process.planning import RequestSettings, StepReceipt
 from thusfar.process.position import RunLimits
 from thusfar.process.prompts import STANDARD_PROMPT
 from thusfar.process.routing import Finding
+from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
+from thusfar.process.runs import Runs, SyncRuns
 from thusfar.process.tape import Capture, Replay, Tape
 from thusfar.process.tasks import (
     END,
@@ -53,14 +55,19 @@ __all__ = [
     "ProcessFailure",
     "PromptPlanned",
     "Replay",
+    "ReplayedRun",
     "RequestSettings",
+    "RunComparison",
     "RunHandle",
+    "RunInfo",
     "RunLimits",
+    "Runs",
     "ScriptTask",
     "StepCommitted",
     "StepReceipt",
     "StepStarted",
     "SubProcess",
+    "SyncRuns",
     "Tape",
     "Task",
     "Transition",

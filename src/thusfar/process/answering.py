@@ -23,6 +23,7 @@ from thusfar.models.contracts import GeneratedObject, as_text, generator_of
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.planning import PlannedPrompt
 from thusfar.runtime.collecting import model_name
+from thusfar.storage.base import Store
 
 Result = TypeVar("Result")
 
@@ -57,6 +58,19 @@ class Wait:
     """
 
     control: Control
+
+
+@dataclass(frozen=True, slots=True)
+class InStore:
+    """Carry steps out in a store; the answer is what they return.
+
+    Attributes:
+        store: The store.
+        steps: The steps.
+    """
+
+    store: Store
+    steps: Steps[Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +112,8 @@ def answer(question: Any) -> Any:
         TaskFailedError: `TASK_FAILED`, when the author's function raised.
         StepTimeoutError: `STEP_TIMEOUT`, when the model's answer came too late.
     """
+    if isinstance(question, InStore):
+        return question.store.run(question.steps)
     if isinstance(question, CallFunction):
         with _Translated(_function_failed, question.task_id):
             return _at_once(question.function(*question.arguments))
@@ -116,6 +132,8 @@ async def aanswer(question: Any) -> Any:
 
     if isinstance(question, Wait):
         return await question.control.go()
+    if isinstance(question, InStore):
+        return await question.store.arun(question.steps)
     if isinstance(question, CallFunction):
         with _Translated(_function_failed, question.task_id):
             return await _awaited(question.function(*question.arguments))

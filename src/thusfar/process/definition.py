@@ -29,13 +29,13 @@ from thusfar.process.outcomes import Listener, Outcome
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
 from thusfar.process.routing import Finding
-from thusfar.runtime.schemas import OutputSchema
-from thusfar.process.snapshots import read_snapshot, write_snapshot
+from thusfar.process.snapshots import read_snapshot, require_task, write_snapshot
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
 from thusfar.process.tape import Capture, Replay
 from thusfar.process.tasks import AnyTask, check_id
 from thusfar.process.views import PartialPrompt, PartialPromptConfig
+from thusfar.runtime.schemas import OutputSchema
 
 
 def _utc_now() -> datetime.datetime:
@@ -382,9 +382,16 @@ class Process:
         from thusfar.process.running import require_idle
 
         require_idle(self)
-        log, position, values = read_snapshot(snapshot, self.id, self.graph, self.log.options)
-        state = State(values, self._mirror)
-        self.log, self.position, self._state = log, position, state
+        self.take_over(*read_snapshot(snapshot, self.id, self.graph, self.log.options))
+
+    def take_over(self, log: ActionLog, position: Position, values: dict[str, Any]) -> None:
+        """Stand where a log, a position and a state say.
+
+        Raises:
+            InvalidStateError: `INVALID_STATE`, for a task that does not exist here.
+        """
+        require_task(self.graph, position)
+        self.log, self.position, self._state = log, position, State(values, self._mirror)
         self.last_errors = ()
 
     def __repr__(self) -> str:

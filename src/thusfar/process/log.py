@@ -158,11 +158,13 @@ class ActionLog:
     Attributes:
         options: As given.
         recorded: Entries recorded so far.
+        stored: Whether a store keeps every entry, those that left memory too.
     """
 
     def __init__(self, options: LogOptions) -> None:
         self.options = options
         self.recorded = 0
+        self.stored = False
         self._held: deque[Entry] = deque()
         self._details: deque[str] = deque()
         self._older = LineBlocks()
@@ -203,6 +205,15 @@ class ActionLog:
         """
         self.require_room()
         self._append(entry)
+
+    def take(self, entry: Entry) -> None:
+        """Add an entry that was recorded before, whatever the ceiling is now."""
+        self._append(entry)
+
+    def since(self, seq: int) -> tuple[Entry, ...]:
+        """List the entries in memory behind a number."""
+        behind = min(self.recorded - seq, len(self._held))
+        return tuple(islice(self._held, len(self._held) - behind, None)) if behind > 0 else ()
 
     def _append(self, entry: Entry) -> None:
         shown = detail_line(entry)  # what could fail stands before what is changed
@@ -270,7 +281,7 @@ class ActionLog:
             lines=len(self._older) - equal,
             collapsed=equal,
             left_memory=left,
-            detail_gone=left,
+            detail_gone=0 if self.stored else left,
             open_intents=min(intents, OPEN_INTENTS_SHOWN),
             open_intents_left_out=max(0, intents - OPEN_INTENTS_SHOWN),
         )

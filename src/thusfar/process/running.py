@@ -7,7 +7,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from thusfar.codec import to_json
 from thusfar.drive import Steps
@@ -18,6 +18,7 @@ from thusfar.errors import (
     NoRouteError,
     OutputInvalidError,
     ProcessRunningError,
+    RunExistsError,
     StepLimitError,
 )
 from thusfar.process.answering import Wait, timed_out
@@ -30,6 +31,7 @@ from thusfar.process.tasks import END
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+    from thusfar.process.keeping import Keeper
 
 
 def require_idle(process: Process) -> None:
@@ -53,6 +55,9 @@ def run_steps(
     around: Run | None = None,
     control: Control | None = None,
     tape: Capture | Replay | None = None,
+    keeper: Keeper | None = None,
+    begun: bool = False,
+    most: int | None = None,
 ) -> Steps[Outcome]:
     """Run a process from where it stands to an end.
 
@@ -62,6 +67,9 @@ def run_steps(
         around: The run of the process that it is a step of.
         control: What may be asked of it from outside.
         tape: Records it, or answers it.
+        keeper: Keeps it in a store.
+        begun: Whether it goes on where the process stands, without a new input.
+        most: Steps after which it ends early. `None`: it goes to its end.
 
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, when it cannot run at all.
@@ -72,27 +80,62 @@ def run_steps(
     process.running = True
     if around is not None:
         control, tape = around.control, around.process.tape
-    run = Run(process=process, began=process.monotonic(), around=around, control=control)
+    run = Run(
+        process=process,
+        began=process.monotonic(),
+        around=around,
+        control=control,
+        keeper=keeper,
+    )
     process.tape = tape
     try:
-        _begin(process, given)
+        outcome = yield from _to_an_end(run, None if begun else (given,), most)
+        if keeper is not None and around is None:
+            outcome = yield from _kept_outcome(run, keeper, outcome)
+    finally:
+        process.running = False
+        process.pending = process.tape = None
+    return outcome
+
+
+def _to_an_end(
+    run: Run, given: tuple[Mapping[str, Any] | None] | None, most: int | None
+) -> Steps[Outcome]:
+    """Begin, unless that was done before, and take step after step."""
+    process, control, keeper = run.process, run.control, run.keeper
+    try:
+        if given is not None:
+            _begin(process, given[0])
+        if keeper is not None and keeper.revision is None:
+            yield from keeper.begin(process)
         while process.position.at != END:
             if control is not None and control.held:
                 yield Wait(control=control)
             if control is not None:
                 control.require_going()
+            if most is not None and process.position.steps >= most:
+                return _outcome(run, status="early")
             yield from _one_step(run)
-        output = _output(process)
-        if isinstance(tape, Replay) and around is None:
-            tape.require_end()
+        output = output_of(process)
+        if isinstance(process.tape, Replay) and run.around is None:
+            process.tape.require_end()
     except RunStopped:
         return _stopped(run)
+    except RunExistsError:
+        raise
     except HistoryError as error:
         return _outcome(run, failure=_failure(run, error))
-    finally:
-        process.running = False
-        process.pending = process.tape = None
     return _outcome(run, output=output)
+
+
+def _kept_outcome(run: Run, keeper: Keeper, outcome: Outcome) -> Steps[Outcome]:
+    """Let the store know how a run ended; where it cannot, a run that finished did not."""
+    try:
+        yield from keeper.end(run.process, outcome)
+    except HistoryError as error:
+        if outcome.status != "failed":
+            return _outcome(run, failure=_failure(run, error))
+    return outcome
 
 
 def _require_sound(process: Process) -> None:
@@ -153,6 +196,8 @@ def _one_step(run: Run) -> Steps[None]:
             fix="Return the id of a task of the process, or END.",
             task_id=position.at,
         )
+    if run.keeper is not None:
+        yield from run.keeper.commit(process, run.task_id, commit)
     process.commit(commit)
     run.tell(
         StepCommitted(
@@ -167,8 +212,12 @@ def _one_step(run: Run) -> Steps[None]:
         yield commit.told
 
 
-def _output(process: Process) -> Any:
-    """Pick and check the output: the declared fields of state, else all of it."""
+def output_of(process: Process) -> Any:
+    """Pick and check the output: the declared fields of state, else all of it.
+
+    Raises:
+        OutputInvalidError: `OUTPUT_INVALID`, when it does not fit the schema.
+    """
     picked = _picked(process)
     schema = process.output_schema
     if schema is None:
@@ -217,10 +266,16 @@ def _failure(run: Run, error: HistoryError) -> ProcessFailure:
     )
 
 
-def _outcome(run: Run, *, output: Any = None, failure: ProcessFailure | None = None) -> Outcome:
+def _outcome(
+    run: Run,
+    *,
+    output: Any = None,
+    failure: ProcessFailure | None = None,
+    status: Literal["finished", "early"] = "finished",
+) -> Outcome:
     position = run.process.position
     return Outcome(
-        status="finished" if failure is None else "failed",
+        status=status if failure is None else "failed",
         output=output,
         failure=failure,
         steps=position.steps,

@@ -59,9 +59,18 @@ def read_snapshot(
         values = msgspec.convert(snapshot["state"], dict[str, Any])
     except (ValueError, KeyError, TypeError) as error:
         raise _foreign("did not have the shape of one") from error
+    require_task(graph, position)
+    return log, position, values
+
+
+def require_task(graph: Graph, position: Position) -> None:
+    """Check that a position is at a task that there is.
+
+    Raises:
+        InvalidStateError: `INVALID_STATE`, when it is not.
+    """
     if position.at not in {*graph.tasks, END}:
         raise _foreign("stood at a task that does not exist here")
-    return log, position, values
 
 
 def _foreign(what: str) -> InvalidStateError:

@@ -38,6 +38,7 @@ from thusfar.process.templates import json_of, render_text
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+    from thusfar.process.keeping import Keeper
     from thusfar.process.outcomes import ProcessEvent
 
 
@@ -74,6 +75,7 @@ class Run:
         errors: Complaints about the last answer.
         step_began: When the step began.
         control: What was asked of it from outside; `None` where nothing can be.
+        keeper: Keeps it in a store. `None`: it is in memory only.
     """
 
     process: Process
@@ -85,6 +87,7 @@ class Run:
     errors: tuple[str, ...] = ()
     step_began: float = 0.0
     control: Control | None = None
+    keeper: Keeper | None = None
 
     def begin_step(self, task_id: str) -> None:
         """Note that a step begins."""
@@ -120,6 +123,12 @@ class Run:
         if self.around is not None:
             self.around.take_call()
         position.calls += 1
+
+    def add_calls(self, calls: int) -> None:
+        """Count calls that were made before, here and in the runs around it."""
+        self.process.position.calls += calls
+        if self.around is not None:
+            self.around.add_calls(calls)
 
     def model_of(self, task: Task) -> Any:
         """Find the model of a task: its own, the process's, or that of the process around it."""
@@ -258,14 +267,22 @@ def _script_step(run: Run, task: ScriptTask) -> Steps[Commit]:
 
 
 def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
-    """Run a process inside; its log stays its own, and this one gets a single entry."""
+    """Run a process inside; its log stays its own, and this one gets a single entry.
+
+    What a store holds of it goes on behind its last step.
+    """
     from thusfar.process.running import run_steps
 
     process, child = run.process, task.process
-    child.reset()
+    keeper = run.keeper.child() if run.keeper is not None else None
+    begun = keeper is not None and (yield from keeper.load(child))
+    if not begun:
+        child.reset()
+    elif keeper is not None and keeper.crashed:
+        run.add_calls(child.position.calls)
     values = process.state.values_only
     inputs = apply_updates({}, task.inputs, source=values)
-    outcome = yield from run_steps(child, inputs, around=run)
+    outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)
     if outcome.status in ("cancelled", "early"):
         raise RunStopped
     failure = outcome.failure

@@ -108,6 +108,12 @@ class Capture:
         """What was recorded so far."""
         return Tape(records=tuple(self._records))
 
+    def take(self) -> tuple[TapedCall | TapedTime, ...]:
+        """Take what was recorded since the last time off the tape."""
+        taken = tuple(self._records)
+        self._records.clear()
+        return taken
+
     def keep_time(self, ts: str) -> None:
         """Record the time of an entry."""
         self._records.append(TapedTime(ts=ts))

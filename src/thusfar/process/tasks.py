@@ -17,8 +17,8 @@ from thusfar._numbers import require_whole
 from thusfar.errors import InvalidDefinitionError
 from thusfar.process.criteria import Criteria, check_criteria
 from thusfar.process.paths import parse_path
-from thusfar.runtime.schemas import OutputSchema
 from thusfar.process.templates import check_template
+from thusfar.runtime.schemas import OutputSchema
 
 END: Final = "END"
 _ID: Final = re.compile(r"[^\W\d][\w.-]*")

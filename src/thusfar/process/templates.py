@@ -54,6 +54,7 @@ class PartFunction:
         self._function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> PartText:
+        """Give the part."""
         return self._function(*args, **kwargs)
 
 

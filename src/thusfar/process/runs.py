@@ -1,0 +1,392 @@
+"""Runs: processes run in a store, so that another process can go on with them.
+
+Every committed step is durable before it counts. A run has one id, is run by one process at a time,
+and goes on behind its last committed step wherever it is resumed.
+
+Source:
+    docs/spec/process.md#stored-runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from thusfar.drive import Steps
+from thusfar.errors import OptionsError
+from thusfar.process import shelving
+from thusfar.process.answering import InStore, adriven, driven
+from thusfar.process.control import Control, RunHandle
+from thusfar.process.entries import Entry
+from thusfar.process.holders import let_go, new_holder
+from thusfar.process.keeping import Keeper, exists
+from thusfar.process.outcomes import Outcome
+from thusfar.process.replaying import replay_steps, require_same
+from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
+from thusfar.process.running import output_of, require_idle, run_steps
+from thusfar.process.shelving import Erased
+from thusfar.process.tape import PromptMatching, Tape
+from thusfar.storage import runs as r
+from thusfar.storage.base import Store, check_id
+
+if TYPE_CHECKING:
+    from thusfar.process.definition import Process
+
+LEASE_STEPS: Final = 2  # time limits of a step that a lease lasts; each committed step renews it
+LONGEST_STEP_SECONDS: Final = 3_600.0  # taken for a step without a time limit
+_MILLISECONDS: Final = 1000
+Input = Mapping[str, Any] | None
+
+
+class Runs:
+    """Stored runs of processes; `sync` is the same for code without an event loop.
+
+    Args:
+        store: Where they are kept; every namespace has its own.
+        lease_seconds: How long nobody else may resume a run whose process gives no sign of life.
+            `None`: twice the time limit of a step of the process. A process that is known to have
+            ended, on the same machine, holds nothing.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a lease of no time.
+
+    Example:
+        >>> from thusfar.models import Scripted
+        >>> from thusfar.process import END, Process, Runs, Task
+        >>> from thusfar.storage import open_store
+        >>> task = Task(id="greet", state_updates="greeting", next_task=END)
+        >>> runs = Runs(open_store("memory:")).sync
+        >>> runs.run(Process([task], model=Scripted("Good morning.")), run_id="r1").output
+        {'greeting': 'Good morning.'}
+        >>> [(info.run_id, info.status, info.steps) for info in runs.list()]
+        [('r1', 'finished', 1)]
+    """
+
+    def __init__(self, store: Store, *, lease_seconds: float | None = None) -> None:
+        if lease_seconds is not None and not (
+            isinstance(lease_seconds, int | float) and lease_seconds > 0
+        ):
+            raise OptionsError(
+                "Runs() got a lease of no time.",
+                fix="Pass a number of seconds above 0, or None.",
+                option="lease_seconds",
+            )
+        self.store = store
+        self.lease_seconds = lease_seconds
+
+    @property
+    def sync(self) -> SyncRuns:
+        """The same runs, for code without an event loop."""
+        return SyncRuns(self)
+
+    async def run(
+        self,
+        process: Process,
+        input: Input = None,  # noqa: A002 - the counterpart of output
+        *,
+        run_id: str,
+    ) -> Outcome:
+        """Run a process from where it stands to an end; every committed step is durable.
+
+        Args:
+            process: The process.
+            input: As for `Process.run`.
+            run_id: The id of the run, unique within the namespace for good.
+
+        Raises:
+            RunExistsError: `RUN_EXISTS`, when the id is taken; nothing was begun.
+            InvalidDefinitionError: As for `Process.run`.
+            ProcessRunningError: As for `Process.run`.
+        """
+        with self._holding() as holder:
+            return await adriven(self._run_steps(process, input, run_id, holder, None))
+
+    def start(
+        self,
+        process: Process,
+        input: Input = None,  # noqa: A002 - the counterpart of output
+        *,
+        run_id: str,
+    ) -> RunHandle:
+        """Start a stored run with a handle to pause and end it; see `run`, `Process.start`."""
+        import asyncio
+
+        require_idle(process)
+        control = Control()
+
+        async def whole() -> Outcome:
+            with self._holding() as holder:
+                return await adriven(self._run_steps(process, input, run_id, holder, control))
+
+        return RunHandle(asyncio.create_task(whole()), control)
+
+    async def resume(self, process: Process, run_id: str, *, take_over: bool = False) -> Outcome:
+        """Go on with a run behind its last committed step; a finished one gives its outcome.
+
+        A run that failed goes on at the task that failed, one that was stopped where it stopped.
+
+        Args:
+            process: A process of the same definition; what it holds is replaced.
+            run_id: The run.
+            take_over: Whether to take the run from somebody who holds it; from then on nothing of
+                that one is committed.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+            RunHeldError: `RUN_HELD`, while somebody else runs it.
+            InvalidStateError: `INVALID_STATE`, when it is a run of another process.
+            ProcessRunningError: `PROCESS_RUNNING`, when the process runs.
+        """
+        with self._holding() as holder:
+            return await adriven(self._resume_steps(process, run_id, holder, take_over))
+
+    async def list(
+        self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0
+    ) -> tuple[RunInfo, ...]:
+        """List the runs of the namespace, newest change first.
+
+        Args:
+            process_id: Only those of this process. `None`: of any.
+            limit: At most so many. `None`: all.
+            offset: Skip so many.
+        """
+        now = self.store.clock()
+        return await self.store.arun(shelving.list_steps(now, process_id, limit, offset))
+
+    async def info(self, run_id: str) -> RunInfo:
+        """Say how a run stands.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+        """
+        return await self.store.arun(shelving.info_steps(run_id, self.store.clock()))
+
+    async def entries(
+        self, run_id: str, *, first: int = 1, last: int | None = None
+    ) -> tuple[Entry, ...]:
+        """Read entries of a run, oldest first; those that have left memory too.
+
+        Args:
+            run_id: The run.
+            first: Number of the first.
+            last: Number of the last. `None`: the newest.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+        """
+        return await self.store.arun(shelving.entries_steps(run_id, first, last))
+
+    async def state(self, run_id: str, *, entry: int | None = None) -> dict[str, Any]:
+        """Read the state of a run as it stands, or as it was behind the step of an entry.
+
+        Args:
+            run_id: The run.
+            entry: Number of the entry; 0 is how the run began. `None`: as it stands.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+            OptionsError: `INVALID_OPTIONS`, when it has no such entry.
+        """
+        return (await self.store.arun(shelving.as_of_steps(run_id, entry))).values
+
+    async def tape(self, run_id: str) -> Tape:
+        """Read the answers and times that the committed steps of a run were made from.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+        """
+        return await self.store.arun(shelving.tape_steps(run_id))
+
+    async def replay(
+        self, process: Process, run_id: str, *, prompts: PromptMatching = "strict"
+    ) -> ReplayedRun:
+        """Run the committed steps of a run again from its tape, in memory, and compare.
+
+        Args:
+            process: A process of the same definition; what it holds is replaced.
+            run_id: The run; it is not changed.
+            prompts: As for `Replay`.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+            InvalidStateError: `INVALID_STATE`, when it is a run of another process.
+        """
+        return await adriven(replay_steps(self.store, process, run_id, prompts))
+
+    async def fork(
+        self, run_id: str, *, entry: int, new_id: str, state: Mapping[str, Any] | None = None
+    ) -> RunInfo:
+        """Make a run that stands where another one stood behind an entry, with another state.
+
+        The entry's whole step is taken over. Go on with `resume`, and compare with `compare`.
+
+        Args:
+            run_id: The run; it is not changed.
+            entry: The last entry taken over; 0 is how the run began.
+            new_id: Id of the new run.
+            state: Updates of the state, as `Task.state_updates`.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is no such run.
+            RunExistsError: `RUN_EXISTS`, when the new id is taken.
+            OptionsError: `INVALID_OPTIONS`, when the run has no such entry.
+            InvalidStateError: `INVALID_STATE`, for an update that cannot be carried out.
+        """
+        now = self.store.clock()
+        return await self.store.arun(shelving.fork_steps(run_id, entry, new_id, state, now))
+
+    async def compare(self, run_id: str, other: str) -> RunComparison:
+        """Compare two runs: up to where their logs agree, and how their states differ.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when one is not there.
+        """
+        now = self.store.clock()
+        return await self.store.arun(shelving.compare_steps(run_id, other, now))
+
+    async def delete(self, run_id: str, *, force: bool = False, thorough: bool = False) -> Erased:
+        """Delete a run for good: its row, steps, entries, answers, those of sub-processes too.
+
+        Args:
+            run_id: The run.
+            force: Whether to delete it while somebody runs it; nothing of that one is committed
+                from then on.
+            thorough: Whether work that grows with the database may be done to clear its files.
+
+        Returns:
+            `complete`, or `pending` while something keeps the last bytes in the store's files.
+
+        Raises:
+            RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
+            RunHeldError: `RUN_HELD`, while somebody runs it.
+        """
+        now = self.store.clock()
+        steps = shelving.delete_steps(run_id, now, force=force, thorough=thorough)
+        return await self.store.arun(steps)
+
+    @contextmanager
+    def _holding(self) -> Iterator[str]:
+        """Name a holder that lives as long as the block."""
+        holder = new_holder()
+        try:
+            yield holder
+        finally:
+            let_go(holder)
+
+    def _keeper(self, process: Process, run_id: str, holder: str) -> Keeper:
+        step = process.limits.step_timeout_seconds or LONGEST_STEP_SECONDS
+        lease = self.lease_seconds or LEASE_STEPS * step
+        return Keeper(store=self.store, run_id=run_id, holder=holder, lease_seconds=lease)
+
+    def _run_steps(
+        self, process: Process, given: Input, run_id: str, holder: str, control: Control | None
+    ) -> Steps[Outcome]:
+        require_idle(process)
+        keeper = self._keeper(process, check_id(run_id, "run id"), holder)
+        if (yield InStore(self.store, _row_steps(run_id))) is not None:
+            raise exists(run_id)
+        tape = keeper.capture
+        return (yield from run_steps(process, given, control=control, tape=tape, keeper=keeper))
+
+    def _resume_steps(
+        self, process: Process, run_id: str, holder: str, take_over: bool
+    ) -> Steps[Outcome]:
+        require_idle(process)
+        keeper = self._keeper(process, run_id, holder)
+        row = yield InStore(self.store, shelving.find_steps(run_id))
+        require_same(process, row)
+        if row.status == "finished":
+            yield from keeper.load(process)
+            return _finished(process)
+        now = self.store.clock()
+        until = now + int(keeper.lease_seconds * _MILLISECONDS)
+        hold = shelving.hold_steps(run_id, holder, now=now, until=until, take_over=take_over)
+        yield InStore(self.store, hold)
+        yield from keeper.load(process)  # behind the lease nobody else moves it
+        tape = keeper.capture
+        return (yield from run_steps(process, None, tape=tape, keeper=keeper, begun=True))
+
+
+def _row_steps(run_id: str) -> Steps[r.RunRow | None]:
+    row: r.RunRow | None = yield r.ReadRun(run_id)
+    return row
+
+
+def _finished(process: Process) -> Outcome:
+    position = process.position
+    return Outcome(
+        status="finished",
+        output=output_of(process),
+        steps=position.steps,
+        calls=position.calls,
+    )
+
+
+class SyncRuns:
+    """Stored runs for code without an event loop; each method is as on `Runs`."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        self._store = runs.store
+
+    def run(
+        self,
+        process: Process,
+        input: Input = None,  # noqa: A002 - the counterpart of output
+        *,
+        run_id: str,
+    ) -> Outcome:
+        """Run a process to an end; see `Runs.run` and `Process.run_sync`."""
+        with self._runs._holding() as holder:
+            return driven(self._runs._run_steps(process, input, run_id, holder, None))
+
+    def resume(self, process: Process, run_id: str, *, take_over: bool = False) -> Outcome:
+        """Go on with a run; see `Runs.resume`."""
+        with self._runs._holding() as holder:
+            return driven(self._runs._resume_steps(process, run_id, holder, take_over))
+
+    def list(
+        self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0
+    ) -> tuple[RunInfo, ...]:
+        """List runs; see `Runs.list`."""
+        now = self._store.clock()
+        return self._store.run(shelving.list_steps(now, process_id, limit, offset))
+
+    def info(self, run_id: str) -> RunInfo:
+        """Say how a run stands; see `Runs.info`."""
+        return self._store.run(shelving.info_steps(run_id, self._store.clock()))
+
+    def entries(self, run_id: str, *, first: int = 1, last: int | None = None) -> tuple[Entry, ...]:
+        """Read entries; see `Runs.entries`."""
+        return self._store.run(shelving.entries_steps(run_id, first, last))
+
+    def state(self, run_id: str, *, entry: int | None = None) -> dict[str, Any]:
+        """Read the state; see `Runs.state`."""
+        return self._store.run(shelving.as_of_steps(run_id, entry)).values
+
+    def tape(self, run_id: str) -> Tape:
+        """Read the tape; see `Runs.tape`."""
+        return self._store.run(shelving.tape_steps(run_id))
+
+    def replay(
+        self, process: Process, run_id: str, *, prompts: PromptMatching = "strict"
+    ) -> ReplayedRun:
+        """Run it again from its tape; see `Runs.replay`."""
+        return driven(replay_steps(self._store, process, run_id, prompts))
+
+    def fork(
+        self, run_id: str, *, entry: int, new_id: str, state: Mapping[str, Any] | None = None
+    ) -> RunInfo:
+        """Make a run behind an entry of another; see `Runs.fork`."""
+        now = self._store.clock()
+        return self._store.run(shelving.fork_steps(run_id, entry, new_id, state, now))
+
+    def compare(self, run_id: str, other: str) -> RunComparison:
+        """Compare two runs; see `Runs.compare`."""
+        return self._store.run(shelving.compare_steps(run_id, other, self._store.clock()))
+
+    def delete(self, run_id: str, *, force: bool = False, thorough: bool = False) -> Erased:
+        """Delete a run for good; see `Runs.delete`."""
+        now = self._store.clock()
+        return self._store.run(shelving.delete_steps(run_id, now, force=force, thorough=thorough))
