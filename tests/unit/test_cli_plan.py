@@ -135,8 +135,12 @@ def test_a_summary_that_was_written_already_stands_for_the_older_part(ferry, tmp
     assert said["role"] == "assistant"
     assert "Fares were settled; receipts go by letter." in said["content"]
     assert made["request"]["messages"][2:] == transcript()[133:]
-    assert [each["model"] for each in made["inspection"]["support"]] == ["summary-text"]
-    assert "Support calls" not in out, "no model was called"
+    assert made["inspection"].get("support", []) == [], "no model was called"
+    assert "support" not in made["receipt"] or made["receipt"]["support"] == []
+    assert all(not each.get("support") for each in made["receipt"]["adaptations"])
+    assert made["receipt"]["warnings"] == []
+    assert "Support calls" not in out
+    assert "HISTORY_SUMMARY_INLINE" not in out
 
 
 def test_a_written_summary_that_is_empty_is_refused_with_its_cause(ferry, tmp_path, capsys):

@@ -3,11 +3,12 @@
 import pytest
 
 from thusfar._history import history
+from thusfar._managed import default_recent
 from thusfar._options import RecentHistoryOptions
 from thusfar._setting import Setting
-from thusfar._summarize import summarize
+from thusfar._summarize import SummaryOptions, summarize
 from thusfar.budget import InputBudget
-from thusfar.cli.view_options import ViewOptions, default_tokens, pinned_by
+from thusfar.cli.view_options import ViewOptions, default_limit, pinned_by
 from thusfar.errors import OptionsError
 
 MESSAGES = [{"role": "user", "content": text} for text in "abcd"]
@@ -35,14 +36,32 @@ def test_a_digest_stands_before_what_the_caps_describe():
     assert policy(policy="digest") == history(summary=summarize.digest())
 
 
-def test_a_digest_without_caps_keeps_two_fifths_of_the_limit():
+def test_a_digest_without_caps_keeps_what_the_library_keeps_with_the_other_options_on_top():
     limited = Setting(budget=InputBudget(max=10_000))
+    digest = SummaryOptions(strategy=summarize.digest())
 
-    assert default_tokens(limited) == 4_000
+    assert default_limit(limited) == 10_000
+    assert default_recent(10_000, digest) == RecentHistoryOptions(tokens=4_000, advance=0.5)
     assert policy(limited, policy="digest", repair="close") == history(
-        recent=RecentHistoryOptions(tokens=4_000, repair="close"), summary=summarize.digest()
+        recent=RecentHistoryOptions(tokens=4_000, advance=0.5, repair="close"), summary=digest
     )
-    assert 1 <= default_tokens(Setting()) < 8_192 * 0.4, "as for a model that is not known"
+    assert policy(limited, policy="digest", advance=0.0) == history(
+        recent=RecentHistoryOptions(tokens=4_000), summary=digest
+    )
+    assert 4_000 < default_limit(Setting()) < 8_192, "as for a model that is not known"
+
+
+def test_the_command_line_and_the_library_show_the_same_digest():
+    talk = [{"role": ("user", "assistant")[i % 2], "content": f"{i} " * 40} for i in range(80)]
+    setting = Setting(budget=InputBudget(max=2_000), counter="estimate")
+    made = history(summary=summarize.digest()).project(
+        talk, budget=setting.budget, counter="estimate"
+    )
+
+    for options in ({}, {"cut": "auto"}, {"repair": "strict"}):
+        asked = ViewOptions(policy="digest", **options).policy_for(talk, setting)
+        shown = asked.project(talk, budget=setting.budget, counter="estimate")
+        assert shown.messages == made.messages
 
 
 def test_exact_history_has_no_use_for_caps():

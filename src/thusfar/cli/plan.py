@@ -15,6 +15,7 @@ from thusfar.cli.request_body import for_model, output_limit, output_schema
 from thusfar.codec import to_json
 from thusfar.dialects import dialect as dialect_named
 from thusfar.errors import OptionsError
+from thusfar.planner.receipt import Inspection, RequestReceipt
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.planning import plan_sync
 from thusfar.tokens import measure_for
@@ -53,10 +54,11 @@ def plan(
         )
     source = read_source(file, dialect)
     planned = plan_source(options, source)
+    receipt, inspection = evidence(planned, options)
     if as_json:
-        print_json(planned_json(planned, source))
+        print_json(planned_json(planned, source, receipt, inspection))
     else:
-        _print(planned, source, options)
+        _print(receipt, inspection, source, options)
     return 0
 
 
@@ -98,27 +100,39 @@ def model_of(options: PlanOptions, source: Source) -> str:
     return model
 
 
-def planned_json(planned: Planned, source: Source) -> dict[str, Any]:
+def evidence(planned: Planned, options: PlanOptions) -> tuple[RequestReceipt, Inspection]:
+    """Return the evidence of a plan; for a summary that was written already, without its making.
+
+    No model was called for it, so neither a support call nor a warning of one is told.
+    """
+    receipt, inspection = planned.receipt, planned.inspect()
+    if options.summary_text is None:
+        return receipt, inspection
+    told = msgspec.structs.replace(
+        receipt,
+        support=(),
+        adaptations=tuple(msgspec.structs.replace(a, support=()) for a in receipt.adaptations),
+        warnings=tuple(w for w in receipt.warnings if w.code != "HISTORY_SUMMARY_INLINE"),
+    )
+    return told, msgspec.structs.replace(inspection, support=())
+
+
+def planned_json(
+    planned: Planned, source: Source, receipt: RequestReceipt, inspection: Inspection
+) -> dict[str, Any]:
     """Write a plan as the JSON that the help of `plan` describes."""
     messages = [m if isinstance(m, dict) else to_json(m) for m in planned.messages]
     request = source.with_messages(messages)
-    if request is None:
-        request = to_json(planned.kwargs)
-    else:
-        request = for_model(request, planned.receipt.model)
-    return {
-        "request": request,
-        "receipt": planned.receipt.to_json(),
-        "inspection": to_json(planned.inspect()),
-    }
+    written = to_json(planned.kwargs) if request is None else for_model(request, receipt.model)
+    return {"request": written, "receipt": receipt.to_json(), "inspection": to_json(inspection)}
 
 
-def _print(planned: Planned, source: Source, options: PlanOptions) -> None:
+def _print(
+    receipt: RequestReceipt, inspection: Inspection, source: Source, options: PlanOptions
+) -> None:
     from thusfar.cli.plan_view import print_request
 
-    receipt, loaded = planned.receipt, source.loaded
-    # Nothing here calls a model: a summary that was written already is no support call.
-    inspection = msgspec.structs.replace(planned.inspect(), support=())
+    loaded = source.loaded
     console().print(f"A request to {shown(receipt.model)} that fits", end="\n\n")
     view = receipt.history.view
     head = loaded.messages[: view.system] if view is not None else ()

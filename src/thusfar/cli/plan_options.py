@@ -9,12 +9,11 @@ from typing import Any, Final, Literal
 from cyclopts import Parameter
 
 from thusfar._history import HistoryPolicy, OnMiss, history
-from thusfar._managed import RECENT_SHARE
 from thusfar._summarize import StrategyKind, SummaryOptions, summarize
 from thusfar.budget import InputBudget, limits
 from thusfar.cli.options import Whole
 from thusfar.cli.reading import read_text
-from thusfar.cli.view_options import CAPS, BoundOptions, refuse_bounds
+from thusfar.cli.view_options import CAPS, BoundOptions, beside_summary, refuse_bounds
 from thusfar.errors import OptionsError
 from thusfar.models.scripted import Scripted
 from thusfar.tokens import measure_for
@@ -86,11 +85,10 @@ class PlanOptions:
         given = self.bounds.suffix(messages)
         named = self._policy(given)
         if named in ("managed", "digest"):
-            if given and given.keys().isdisjoint(CAPS):
-                given["tokens"] = self._default_tokens(model, output_limit)
+            summary = self._summary(named, model)
             return history(
-                recent=history.recent(**given) if given else None,
-                summary=self._summary(named, model),
+                recent=beside_summary(given, self._most(model, output_limit), summary),
+                summary=summary,
                 on_miss=self.on_miss or "inline",
                 shorten=self.shorten,
             )
@@ -145,8 +143,8 @@ class PlanOptions:
             attempts=1,
         )
 
-    def _default_tokens(self, model: str, output_limit: int | None) -> int:
-        """Compute how much is kept exactly when no cap is given: 40 % of the limit."""
+    def _most(self, model: str, output_limit: int | None) -> int:
+        """Compute the effective maximum of the request."""
         measure = measure_for(self.bounds.counter, model)
         most = limits(self.budget(), model=model, measure=measure, output_reserve=output_limit).max
-        return max(1, int(RECENT_SHARE * (most or 1)))
+        return most or 1

@@ -9,10 +9,10 @@ from typing import Any, Final, Literal
 from cyclopts import Parameter
 
 from thusfar._history import HistoryPolicy, history
-from thusfar._managed import RECENT_SHARE
-from thusfar._options import Cut, RepairMode
+from thusfar._managed import default_recent
+from thusfar._options import Cut, RecentHistoryOptions, RepairMode
 from thusfar._setting import Setting
-from thusfar._summarize import summarize
+from thusfar._summarize import SummaryOptions, summarize
 from thusfar.budget import InputBudget, limits
 from thusfar.capacity import UNKNOWN_CAPACITY
 from thusfar.cli.options import Whole
@@ -30,14 +30,16 @@ class BoundOptions:
 
     Attributes:
         messages: Most messages to keep of the conversation. Without --messages and --tokens,
-            recent keeps 20 messages, and what stands beside a digest is 40 % of the limit.
+            recent keeps 20 messages, and what stands beside a digest is what history(summary=
+            summarize.digest()) keeps: 40 % of the limit, in steps of half of that.
         tokens: Most tokens to keep of the conversation. Both caps may be given, and both hold.
         cut: turn: whole turns. exchange: a call with its results is the smallest piece. auto (the
             default): turns, and exchanges where a turn is too large.
         pinned: Positions that stay whatever the caps say, such as 0,4,17; or metadata, for
             messages with a true metadata.pinned.
         advance: Move the start of the view in steps of this share of a cap, so that a provider's
-            prompt cache hits. From 0 up to, but not including, 1.
+            prompt cache hits. From 0 up to, but not including, 1. By default 0, and 0.5 beside a
+            digest without caps.
         repair: strict (the default): refuse calls and results that do not pair. drop: leave them
             out. close: fill in marked results.
         counter: How tokens are counted: estimate, o200k_base, cl100k_base or
@@ -110,10 +112,9 @@ class ViewOptions(BoundOptions):
         if self.policy == "recent":
             return history.recent(**given)
         if self.policy == "digest":
-            if given and given.keys().isdisjoint(CAPS):
-                given["tokens"] = default_tokens(setting)
-            recent = history.recent(**given) if given else None
-            return history(recent=recent, summary=summarize.digest())
+            summary = SummaryOptions(strategy=summarize.digest())
+            most = default_limit(setting)
+            return history(recent=beside_summary(given, most, summary), summary=summary)
         refuse_bounds(given)
         return history.exact()
 
@@ -131,13 +132,37 @@ def refuse_bounds(given: Mapping[str, Any]) -> None:
         )
 
 
-def default_tokens(setting: Setting) -> int:
-    """Compute how much a digest keeps exactly when no cap is given: 40 % of the limit."""
+def beside_summary(
+    given: Mapping[str, Any], most: int, summary: SummaryOptions
+) -> RecentHistoryOptions | None:
+    """Say what is sent exactly beside a summary.
+
+    Without a cap it is what `history(summary=...)` keeps, with the other options on top of it.
+
+    Args:
+        given: What was said of the exact suffix.
+        most: The effective maximum. Unit: tokens.
+        summary: How the older part is summarised.
+
+    Returns:
+        The options; `None` where nothing was said, so that the policy keeps its own default.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a value outside its range.
+    """
+    if not given:
+        return None
+    if not given.keys().isdisjoint(CAPS):
+        return RecentHistoryOptions(**given)
+    usual = default_recent(most, summary)
+    return RecentHistoryOptions(**{"tokens": usual.tokens, "advance": usual.advance, **given})
+
+
+def default_limit(setting: Setting) -> int:
+    """Find the limit that a digest goes by, where no cap is given."""
     measure = setting.measure()
     most = setting.limits(measure).max if setting.limited else None
-    if most is None:
-        most = limits(setting.budget, UNKNOWN_CAPACITY, measure=measure).max or 1
-    return max(1, int(RECENT_SHARE * most))
+    return most or limits(setting.budget, UNKNOWN_CAPACITY, measure=measure).max or 1
 
 
 def pinned_by(text: str, messages: Sequence[Any]) -> Callable[[Any], bool] | Literal[True]:
