@@ -5,6 +5,7 @@ from __future__ import annotations
 from thusfar.thread.agents_sdk import agents_sessions
 from thusfar.thread.artifacts import Artifact
 from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
+from thusfar.thread.langgraph import langgraph_threads
 from thusfar.thread.tallying import Window
 from thusfar.thread.values import (
     Branch,
@@ -33,6 +34,7 @@ __all__ = [
     "Verification",
     "Window",
     "agents_sessions",
+    "langgraph_threads",
     "threads",
     "threads_sync",
 ]

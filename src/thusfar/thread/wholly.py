@@ -220,7 +220,7 @@ class WholeThread:
         Args:
             data: What `export` returned; text, bytes or a parsed value in any dialect; a session
                 log of Claude Code, Gemini CLI or pi, whose branches are kept; what
-                `agents_sessions` read.
+                `agents_sessions` or `langgraph_threads` read.
             dialect: Dialect of the messages; `None` to find out.
 
         Raises:

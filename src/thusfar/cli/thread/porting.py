@@ -25,8 +25,9 @@ from thusfar.errors import (
     UnsupportedPartError,
 )
 from thusfar.storage.base import check_id
-from thusfar.thread import Thread, agents_sessions
+from thusfar.thread import Thread
 from thusfar.thread.lowering import lower_all
+from thusfar.thread.session_files import session_trees
 
 LOSSLESS: Final = "thusfar"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
@@ -56,8 +57,9 @@ def import_thread(
     """Make a new thread of the conversation in FILE, with its branches.
 
     FILE is what thusfar thread export wrote, messages of any format that thusfar reads, a session
-    log of Claude Code, Gemini CLI or pi, or a session file (SQLite) of the OpenAI Agents SDK, of
-    which every session becomes a thread. Defects of the source are kept. FILE is only read.
+    log of Claude Code, Gemini CLI or pi, or an SQLite file of the OpenAI Agents SDK or of
+    LangGraph, of which every session becomes a thread. Defects of the source are kept. FILE is
+    only read.
 
     With --json: {"threads": [{"thread_id", "title", "metadata", "created_at", "updated_at",
     "messages", "branches"}]}.
@@ -140,12 +142,12 @@ def _records(data: bytes) -> Iterator[dict[str, Any]]:
 
 
 def _sessions(file: str, session: str | None, as_: str | None) -> list[tuple[str, Any]]:
-    """Read the sessions of an Agents SDK file, with the ids of their threads."""
+    """Read the sessions of an SQLite file, with the ids of their threads."""
     if file == STDIN:
         raise OptionsError(
             "An SQLite file came from stdin, where it cannot be read.", fix="Pass its path."
         )
-    found = agents_sessions(file)
+    found = session_trees(file)
     if session is not None:
         if session not in found:
             raise OptionsError(
