@@ -20,6 +20,14 @@ from thusfar.testing.loopback import LoopbackServer
 ASK = "Weather in Oslo?"
 TIMEOUT = 20.0  # seconds; only a test that fails waits for it
 
+# There is no TLS here, and loading certificates takes most of the time of a test.
+_HTTP: dict[Any, Any] = {
+    openai.OpenAI: openai.DefaultHttpxClient,
+    openai.AsyncOpenAI: openai.DefaultAsyncHttpxClient,
+    anthropic.Anthropic: anthropic.DefaultHttpxClient,
+    anthropic.AsyncAnthropic: anthropic.DefaultAsyncHttpxClient,
+}
+
 
 class Heard(NamedTuple):
     """What came out of an SDK, in neutral form; see `hear`."""
@@ -78,7 +86,8 @@ def _chat_async(server: LoopbackServer, stream: bool, more: dict[str, Any]) -> H
 def openai_client(server: LoopbackServer, wire: str, kind: Any = openai.OpenAI) -> Any:
     """Make a client of the OpenAI SDK that sends nothing again."""
     url = server.base_url(wire)
-    return kind(api_key="test", base_url=url, max_retries=0, timeout=TIMEOUT)
+    http = _HTTP[kind](verify=False)
+    return kind(api_key="test", base_url=url, max_retries=0, timeout=TIMEOUT, http_client=http)
 
 
 def _chat_arguments(stream: bool) -> dict[str, Any]:
@@ -229,7 +238,8 @@ _MESSAGES: dict[str, Any] = {
 def anthropic_client(server: LoopbackServer, kind: Any = anthropic.Anthropic) -> Any:
     """Make a client of the Anthropic SDK that sends nothing again."""
     url = server.base_url("anthropic")
-    return kind(api_key="test", base_url=url, max_retries=0, timeout=TIMEOUT)
+    http = _HTTP[kind](verify=False)
+    return kind(api_key="test", base_url=url, max_retries=0, timeout=TIMEOUT, http_client=http)
 
 
 def _anthropic_heard(message: Any) -> Heard:
@@ -304,7 +314,12 @@ _CONTENTS: dict[str, Any] = {"model": "gemini-3-pro", "contents": ASK}
 
 def gemini_client(server: LoopbackServer) -> genai.Client:
     """Make a client of the Google SDK that sends nothing again."""
-    options = types.HttpOptions(base_url=server.base_url("gemini"), timeout=int(TIMEOUT * 1000))
+    options = types.HttpOptions(
+        base_url=server.base_url("gemini"),
+        timeout=int(TIMEOUT * 1000),
+        client_args={"verify": False},
+        async_client_args={"verify": False},
+    )
     return genai.Client(api_key="test", http_options=options)
 
 

@@ -134,17 +134,20 @@ def test_an_empty_answer_is_read_too(wire, stream):
 
 @wires
 def test_two_characters_already_come_in_two_pieces(wire):
-    with LoopbackServer(Answer(text="Hi")) as server:
-        with gemini_client(server) as gemini, anthropic_client(server) as claude:
-            if wire == "gemini":
-                chunks = gemini.models.generate_content_stream(model="gemini-3", contents=ASK)
-                pieces = [chunk.text for chunk in chunks]
-            elif wire == "anthropic":
-                asked = {"role": "user", "content": ASK}
-                with claude.messages.stream(model="m", max_tokens=9, messages=[asked]) as events:
-                    pieces = list(events.text_stream)
-            else:
-                pieces = _openai_pieces(wire, server)
+    with (
+        LoopbackServer(Answer(text="Hi")) as server,
+        gemini_client(server) as gemini,
+        anthropic_client(server) as claude,
+    ):
+        if wire == "gemini":
+            chunks = gemini.models.generate_content_stream(model="gemini-3", contents=ASK)
+            pieces = [chunk.text for chunk in chunks]
+        elif wire == "anthropic":
+            asked = {"role": "user", "content": ASK}
+            with claude.messages.stream(model="m", max_tokens=9, messages=[asked]) as events:
+                pieces = list(events.text_stream)
+        else:
+            pieces = _openai_pieces(wire, server)
 
     assert pieces == ["H", "i"]
 
@@ -172,9 +175,11 @@ def test_counts_are_the_servers_own_estimate_unless_they_are_given():
     assert [counted, by_claude.input_tokens, by_gemini.total_tokens] == own
     assert own == [8, 8, 8]
 
-    with LoopbackServer(counts=lambda received: 100 + len(received.wire)) as server:
-        with anthropic_client(server) as claude:
-            assert claude.messages.count_tokens(model="m", messages=asked).input_tokens == 109
+    with (
+        LoopbackServer(counts=lambda received: 100 + len(received.wire)) as server,
+        anthropic_client(server) as claude,
+    ):
+        assert claude.messages.count_tokens(model="m", messages=asked).input_tokens == 109
 
 
 def test_a_count_of_the_request_is_what_an_answer_reports_as_its_input():
@@ -190,9 +195,11 @@ def test_a_count_of_the_request_is_what_an_answer_reports_as_its_input():
 
 def test_responses_compact_keeps_user_messages_and_adds_one_opaque_item():
     said = [{"role": "user", "content": ASK}, {"role": "assistant", "content": "3 degrees."}]
-    with LoopbackServer(compactions="They spoke of Oslo.") as server:
-        with openai_client(server, "openai-responses") as client:
-            found = client.responses.compact(model="gpt-5", input=said)
+    with (
+        LoopbackServer(compactions="They spoke of Oslo.") as server,
+        openai_client(server, "openai-responses") as client,
+    ):
+        found = client.responses.compact(model="gpt-5", input=said)
 
     kept, opaque = found.output
     assert (kept.role, kept.content[0].text) == ("user", ASK)
@@ -241,15 +248,17 @@ def test_anthropic_pauses_after_a_compaction_when_the_answer_says_so():
 
 
 def test_an_anthropic_compaction_request_gets_a_signed_block_and_nothing_else():
-    with LoopbackServer(compactions="They spoke of Oslo.") as server:
-        with anthropic_client(server) as claude:
-            message = claude.beta.messages.create(
-                model="m",
-                max_tokens=9,
-                messages=[{"role": "user", "content": ASK}],
-                compaction={"type": "summarize"},
-                betas=["compact-2026-09-04"],
-            )
+    with (
+        LoopbackServer(compactions="They spoke of Oslo.") as server,
+        anthropic_client(server) as claude,
+    ):
+        message = claude.beta.messages.create(
+            model="m",
+            max_tokens=9,
+            messages=[{"role": "user", "content": ASK}],
+            compaction={"type": "summarize"},
+            betas=["compact-2026-09-04"],
+        )
 
     (block,) = message.content
     assert (block.type, block.content) == ("compaction", "They spoke of Oslo.")

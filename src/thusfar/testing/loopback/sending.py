@@ -82,7 +82,7 @@ def disturbed(
             case "truncate" if here:
                 return
             case "malformed" if here:
-                yield b"data: " + _BROKEN + b"\n\n" if streamed else _BROKEN
+                yield _broken(chunk) if streamed else _BROKEN
                 continue
             case "stall" if here:
                 pause(fault.seconds)
@@ -93,10 +93,17 @@ def disturbed(
         raise Cut
 
 
+def _broken(chunk: bytes) -> bytes:
+    """Break the data of an event and leave its name, without which some clients skip it."""
+    name, _, _ = chunk.partition(b"data: ")
+    return name + b"data: " + _BROKEN + b"\n\n"
+
+
 def _first_bytes(chunks: Iterable[bytes], limit: int) -> Iterator[bytes]:
     for chunk in chunks:
         if len(chunk) >= limit:
-            yield chunk[:limit]
+            if limit:
+                yield chunk[:limit]
             return
         limit -= len(chunk)
         yield chunk
