@@ -323,7 +323,8 @@ def test_it_needs_nothing_that_a_bare_install_has_not():
     )
     loaded = packages(answered) - packages("pass") - set(sys.stdlib_module_names)
 
-    assert loaded == {"thusfar", "msgspec"}
+    # msgspec loads typing_extensions where some other package has installed it.
+    assert loaded - {"typing_extensions"} == {"thusfar", "msgspec"}
 
 
 def packages(program: str) -> set[str]:
