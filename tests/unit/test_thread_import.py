@@ -289,3 +289,70 @@ def test_a_log_without_parents_is_one_path() -> None:
 
     assert told.read().ids == ("g1", "g2", "g3")
     assert len(told.branches()) == 1
+
+
+def _said(uuid: str, parent: str | None, role: str, content: Any, **more: Any) -> dict[str, Any]:
+    message = {"role": role, "content": content}
+    return {"type": role, "uuid": uuid, "parentUuid": parent, "message": message, **more}
+
+
+def _call(call: str, name: str, **given: Any) -> dict[str, Any]:
+    return {"type": "tool_use", "id": call, "name": name, "input": given}
+
+
+def _result(call: str, text: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call, "content": text}
+
+
+WITH_AGENTS: list[dict[str, Any]] = [
+    _said("u1", None, "user", "Look at both."),
+    _said("a1", "u1", "assistant", [_call("k1", "Task", prompt="See one."), _call("k2", "Task")]),
+    _said("x1", None, "user", "See one.", isSidechain=True),
+    _said("y1", None, "user", "See two.", isSidechain=True, agentId="ag2"),
+    _said("x2", "x1", "assistant", [_call("k3", "Read")], isSidechain=True),
+    _said("y2", "y1", "assistant", "Two seen.", isSidechain=True, agentId="ag2"),
+    _said("x3", "x2", "user", [_result("k3", "1")], isSidechain=True),
+    _said("x4", "x3", "assistant", "One seen.", isSidechain=True),
+    _said("r1", "a1", "user", [_result("k1", "one")]),
+    _said("r2", "r1", "user", [_result("k2", "two")], toolUseResult={"agentId": "ag2"}),
+    _said("a2", "r2", "assistant", "Both seen."),
+]
+
+
+def test_what_sub_agents_said_is_a_branch_of_its_own_and_names_its_call() -> None:
+    told = _new()
+
+    told.import_("\n".join(json.dumps(record) for record in WITH_AGENTS))
+
+    assert told.read().ids == ("u1", "a1", "r1", "r2", "a2")
+    assert [told.read(at=branch.leaf).ids for branch in told.branches()] == [
+        ("u1", "a1", "r1", "r2", "a2"),
+        ("x1", "x2", "x3", "x4"),
+        ("y1", "y2"),
+    ]
+    imported: Any = told.info().metadata["imported"]
+    assert imported["sidechains"] == [
+        {"first": "x1", "messages": 4, "call": "k1", "agent": None},
+        {"first": "y1", "messages": 2, "call": "k2", "agent": "ag2"},
+    ]
+    assert imported["sidechain"] == 6
+    sound(told)
+
+
+def test_the_sub_agents_of_a_printed_stream_are_told_apart_by_their_call() -> None:
+    told = _new()
+    streamed = [
+        {k: v for k, v in record.items() if k not in ("parentUuid", "isSidechain", "agentId")}
+        | {"parent_tool_use_id": {"x": "k1", "y": "k2"}.get(record["uuid"][0]), "session_id": "s"}
+        for record in WITH_AGENTS
+    ]
+
+    told.import_("\n".join(json.dumps(record) for record in streamed))
+
+    assert [told.read(at=branch.leaf).ids for branch in told.branches()] == [
+        ("u1", "a1", "r1", "r2", "a2"),
+        ("x1", "x2", "x3", "x4"),
+        ("y1", "y2"),
+    ]
+    imported: Any = told.info().metadata["imported"]
+    assert [each["call"] for each in imported["sidechains"]] == ["k1", "k2"]

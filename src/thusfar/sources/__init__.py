@@ -20,12 +20,12 @@ from thusfar.sources.cassette import is_cassette, load_cassette, load_interactio
 from thusfar.sources.claude_code import is_claude_code, load_claude_code
 from thusfar.sources.gemini_cli import is_gemini_cli, load_gemini_cli
 from thusfar.sources.lists import load_list, load_planned, load_wrapped
-from thusfar.sources.loaded import Entry, Loaded, unreadable
+from thusfar.sources.loaded import Entry, Loaded, Sidechain, unreadable
 from thusfar.sources.parsing import Document, parse
 from thusfar.sources.pi import is_pi, load_pi
 from thusfar.sources.streams import fold, fold_gemini, is_gemini_chunk
 
-__all__ = ["Entry", "Loaded", "interactions", "load"]
+__all__ = ["Entry", "Loaded", "Sidechain", "interactions", "load"]
 
 _LOGS = (
     (is_claude_code, load_claude_code),

@@ -4,8 +4,8 @@ The messages are those of the Anthropic API, given as they stand. The transcript
 path: from the last record up to the first, or to the last compaction, together with every result
 of a call on the path, since the results of parallel calls fork the chain (the parent of each is
 the line of its own call).
-What sub-agents said, notes of the tool and abandoned branches are counted, not given. The stream
-that the command prints (`stream-json`) has no parents; its order is the path.
+What sub-agents said is given apart; notes of the tool and abandoned branches are counted. The
+stream that the command prints (`stream-json`) has no parents; its order is the path.
 
 Source:
     Recorded logs of versions 1.0 to 2.1.
@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from thusfar.sources.claude_code_agents import is_inside, sidechains
 from thusfar.sources.loaded import Entry, EntryKind, Loaded, fits
 from thusfar.sources.paths import Node, live_path
 
@@ -60,6 +61,7 @@ def load_claude_code(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         messages=messages,
         model=next(filter(None, map(_model, reversed(messages))), None),
         entries=entries,
+        sidechains=sidechains(entries) if "sidechain" in kinds else (),
         facts=_facts(entries, compacted=_compacted(records, nodes, kinds, live)),
     )
 
@@ -77,7 +79,7 @@ def _kind(record: Any) -> EntryKind:
         return "other"
     if not fits(_DIALECT, record.get("message")):
         return "unreadable"
-    if record.get("isSidechain") is True or record.get("parent_tool_use_id") is not None:
+    if is_inside(record):
         return "sidechain"
     return "meta" if record.get("isMeta") is True else "message"
 

@@ -50,6 +50,21 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Sidechain:
+    """What one sub-agent said in a session log.
+
+    Attributes:
+        entries: Its messages, oldest first; each is in the log's `entries` too.
+        call: Id of the tool call that started it; `None` where nothing says it.
+        agent: The log's own id of the sub-agent; `None` where it has none.
+    """
+
+    entries: tuple[Entry, ...]
+    call: str | None = None
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Loaded:
     """A transcript read from a file or a value.
 
@@ -62,6 +77,7 @@ class Loaded:
         tools: Tool definitions, as the wire has them; `None` when absent.
         model: Name of the model, where the source gives it.
         entries: Every record of a session log, in file order; empty for other shapes.
+        sidechains: What each sub-agent of a session log said; empty for other shapes.
         facts: Counts of what was read and of what was left aside.
     """
 
@@ -72,6 +88,7 @@ class Loaded:
     tools: tuple[Any, ...] | None = None
     model: str | None = None
     entries: tuple[Entry, ...] = ()
+    sidechains: tuple[Sidechain, ...] = ()
     facts: Mapping[str, int] = field(default_factory=dict)
 
 

@@ -6,17 +6,20 @@ A message that cannot be read raises; it never vanishes. The branches of a sessi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
 from thusfar.codec import json_text
 from thusfar.dialects import detect, dialect
-from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.base import Dialect, DialectMismatch
 from thusfar.errors import InvalidMessageError, TranscriptError
 from thusfar.messages import Message
 from thusfar.storage.base import check_id
 from thusfar.thread.lowering import lower_all
+
+if TYPE_CHECKING:
+    from thusfar.sources import Sidechain
 
 THUSFAR = "thusfar"
 
@@ -104,7 +107,12 @@ def read_tree(data: Any, name: str | None) -> Tree:
     ids = Ids()
     if loaded.entries:
         nodes, head = _tree_of_log(loaded.entries, source, ids)
-        return Tree(nodes, head, about)
+        beside = [_line_of(chain, source, ids) for chain in loaded.sidechains]
+        if beside:
+            about["sidechains"] = [
+                _described(*each) for each in zip(loaded.sidechains, beside, strict=True)
+            ]
+        return Tree((*nodes, *(node for line in beside for node in line)), head, about)
     listed: list[Node] = []
     for foreign in loaded.messages:
         message = ids.own(source.lift(foreign), None)
@@ -134,6 +142,25 @@ def _tree_of_log(entries: Sequence[Any], source: Any, ids: Ids) -> tuple[tuple[N
         if entry.id is not None:
             said[entry.id] = last
     return tuple(nodes), shown or (nodes[-1].message.id if nodes else None)
+
+
+def _line_of(chain: Sidechain, source: Dialect, ids: Ids) -> list[Node]:
+    """Give what a sub-agent said as one line from the root: it saw nothing of the session."""
+    line: list[Node] = []
+    for entry in chain.entries:
+        for foreign in entry.messages:
+            message = ids.own(source.lift(foreign), entry.id)
+            line.append(Node(message, line[-1].message.id if line else None))
+    return line
+
+
+def _described(chain: Sidechain, line: list[Node]) -> dict[str, Any]:
+    return {
+        "first": line[0].message.id,
+        "messages": len(line),
+        "call": chain.call,
+        "agent": chain.agent,
+    }
 
 
 class Ids:

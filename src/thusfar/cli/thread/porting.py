@@ -92,9 +92,18 @@ def import_thread(
     out = console()
     for each in made:
         size = counted(each["messages"], "message")
-        branches = f", {each['branches']} branches" if each["branches"] > 1 else ""
-        out.print(f"{shown(each['thread_id'])}: {size}{branches}", soft_wrap=True)
+        out.print(f"{shown(each['thread_id'])}: {size}{_branches(each)}", soft_wrap=True)
     return 0
+
+
+def _branches(made: dict[str, Any]) -> str:
+    """Say how many branches a new thread has, and how many of them are of sub-agents."""
+    if made["branches"] == 1:
+        return ""
+    imported = made["metadata"].get("imported")
+    agents = imported.get("sidechains") if isinstance(imported, dict) else None
+    told = f", {len(agents)} of sub-agents" if isinstance(agents, list) else ""
+    return f", {made['branches']} branches{told}"
 
 
 def _import(handle: Thread, value: Any, dialect: str | None, title: str | None) -> dict[str, Any]:
