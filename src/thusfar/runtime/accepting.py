@@ -1,0 +1,70 @@
+"""Accepting: whether an answer is what was asked for, and what the model is told where it is not.
+
+Source:
+    docs/spec/generate.md#output
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Final
+
+from thusfar.codec import parse_json
+from thusfar.errors import Diagnostic, TranscriptError
+from thusfar.messages import Message, Text
+from thusfar.models.errors import OutputRejectedError
+from thusfar.models.port import ModelReply
+from thusfar.runtime.schemas import OutputSchema
+
+_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """An answer that does not fit.
+
+    Attributes:
+        complaints: Places and rules, without what the model wrote.
+    """
+
+    complaints: tuple[str, ...]
+
+
+def accepted_output(schema: OutputSchema | None, reply: ModelReply) -> Any:
+    """Read the output of an answer; `None` where text was asked for.
+
+    Returns:
+        The output, or a `Rejected`.
+    """
+    if schema is None:
+        return None
+    if reply.finish == "length":
+        return Rejected(("The answer was cut off at the output limit.",))
+    text = reply.text
+    fenced = _FENCED.fullmatch(text)
+    try:
+        value = parse_json(fenced[1] if fenced else text)
+    except TranscriptError:
+        return Rejected(("The answer was not JSON.",))
+    outputs, complaints = schema.check(value)
+    return Rejected(complaints) if complaints else schema.typed(outputs)
+
+
+def correction(found: Rejected) -> Message:
+    """Tell the model what was wrong with its answer."""
+    lines = "\n".join(f"- {each}" for each in found.complaints)
+    told = f"The answer does not fit what was asked for:\n{lines}\nAnswer again, with JSON only."
+    return Message("user", (Text(told),))
+
+
+def rejected(found: Rejected, attempts: int) -> OutputRejectedError:
+    """Make the error for answers that never fitted."""
+    return OutputRejectedError(
+        "No answer fitted the output schema.",
+        fix="Simplify the schema, raise max_output_tokens, or allow more max_retries.",
+        diagnostics=tuple(
+            Diagnostic(code="OUTPUT_REJECTED", message=each) for each in found.complaints
+        ),
+        attempts=attempts,
+    )

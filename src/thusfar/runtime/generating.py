@@ -1,0 +1,298 @@
+"""Generating: the steps of one turn, from the first plan to the stored group.
+
+A generator of questions; two short loops answer them, sync and async. Nothing is stored before the
+last answer is accepted.
+
+Source:
+    docs/spec/generate.md
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.budget import InputBudget
+from thusfar.drive import Emit, Steps
+from thusfar.errors import OptionsError, RequestCompositionError, ThreadCommitError
+from thusfar.messages import Message, ToolCall, ToolResult
+from thusfar.models.errors import ContextLengthError, ToolLoopLimitError, unreadable
+from thusfar.models.port import ModelReply, Replied, Usage
+from thusfar.planner.recall import RECALL
+from thusfar.receipt import ReceiptWarning
+from thusfar.runtime.accepting import Rejected, accepted_output, correction, rejected
+from thusfar.runtime.execution import (
+    TAIL,
+    Ask,
+    AskPiece,
+    Execution,
+    PlanRequest,
+    ReadTail,
+    RunTools,
+    StoreTurn,
+    Taken,
+)
+from thusfar.runtime.hooks import tool_name
+from thusfar.runtime.pending import pending_calls
+from thusfar.runtime.planned import Planned
+from thusfar.runtime.results import AnswerRejected, Result, Step, StepPlanned, ToolAnswered
+from thusfar.runtime.tools import Tool, approval_needed, result_message
+
+SHORTER: Final = 0.8  # of a request that the provider found too long; counts err by less than this
+
+
+@dataclass(slots=True)
+class _Said:
+    """A message of the turn, and whether it will be stored."""
+
+    message: Message
+    kept: bool
+
+
+@dataclass(slots=True)
+class Turn:
+    """One turn on its way.
+
+    Attributes:
+        run: What was asked for.
+        said: The messages of the turn so far, canonical.
+        steps: The requests so far.
+        planned: The last request.
+        reason: Why the next request is made.
+        rejections: Answers so far that did not fit the output schema.
+        first: The first request; what it was planned behind is where the turn is stored.
+    """
+
+    run: Execution
+    said: list[_Said] = field(default_factory=list)
+    steps: list[Step] = field(default_factory=list)
+    planned: Planned | None = None
+    reason: str = "initial"
+    rejections: int = 0
+    first: Planned | None = None
+
+    def result(self) -> Steps[Result]:
+        """Generate the turn."""
+        self.said = [_Said(message, kept=True) for message in self.run.turn]
+        yield from self._resume()
+        while True:
+            planned, reply = yield from self._answered()
+            calls = [p for m in reply.messages for p in m.parts if isinstance(p, ToolCall)]
+            if calls:
+                self._take(planned, reply, accepted=True)
+                waiting = yield from self._tool_round(planned, calls)
+                if waiting:
+                    return (yield from self._finish(planned, reply, None, tuple(waiting)))
+                self._require_room()
+                self.reason = "tool-result"
+                continue
+            output = accepted_output(self.run.output, reply)
+            if not isinstance(output, Rejected):
+                self._take(planned, reply, accepted=True)
+                return (yield from self._finish(planned, reply, output, ()))
+            yield from self._again(planned, reply, output)
+
+    # Requests.
+
+    def _answered(self) -> Steps[tuple[Planned, ModelReply]]:
+        """Plan a request and have it answered; once more where the provider finds it too long."""
+        planned = yield from self._plan(self.run.budget)
+        try:
+            return planned, (yield from self._ask(planned))
+        except ContextLengthError as error:
+            shorter = InputBudget(max=max(1, int(planned.receipt.input_tokens * SHORTER)))
+            budget = shorter if self.run.budget is None else self.run.budget.merge(shorter)
+            try:
+                planned = yield from self._plan(budget)
+            except RequestCompositionError:
+                raise error from error.__cause__
+            return planned, (yield from self._ask(planned))
+
+    def _plan(self, budget: InputBudget | None) -> Steps[Planned]:
+        run = self.run
+        options = {
+            **run.options,
+            "system": run.system,
+            "tools": run.tools,
+            "schema": run.output.json_schema if run.output is not None else None,
+            "use": run.use,
+            "turn": self._turn_as_planned(),
+            "thread": run.thread,
+            "at": None if self.first is None or run.thread is None else self.first.head or "",
+            "budget": budget,
+            "max_output_tokens": run.max_output_tokens,
+            "within": self.planned,
+            "reason": self.reason,
+            "runtime": run.runtime,
+        }
+        planned: Planned = yield PlanRequest(run.messages, run.model, options)
+        self.planned = planned
+        self.first = self.first or planned
+        if run.streaming:
+            yield Emit(StepPlanned(planned.receipt))
+        return planned
+
+    def _turn_as_planned(self) -> tuple[Any, ...]:
+        return self.run.lowered_turn([each.message for each in self.said])
+
+    def _ask(self, planned: Planned) -> Steps[ModelReply]:
+        model = planned.model if planned.model is not None else self.run.model
+        if not self.run.streaming:
+            reply: ModelReply = yield Ask(model, planned.kwargs)
+        else:
+            reply = yield from self._streamed(AskPiece(model, planned.kwargs))
+        planned.retried(reply.retries)
+        planned.report(reply.usage.input_tokens)
+        return reply
+
+    def _streamed(self, piece: AskPiece) -> Steps[ModelReply]:
+        while True:
+            event = yield piece
+            if event is None:
+                raise unreadable()
+            if isinstance(event, Replied):
+                return event.reply
+            yield Emit(event)
+
+    def _take(self, planned: Planned, reply: ModelReply, *, accepted: bool) -> None:
+        self.said += [_Said(message, kept=accepted) for message in reply.messages]
+        self.steps.append(
+            Step(request=planned.receipt, reply=reply, accepted=accepted, reason=self.reason)
+        )
+
+    def _again(self, planned: Planned, reply: ModelReply, found: Rejected) -> Steps[None]:
+        """Have the answer that does not fit made anew; neither it nor the correction is kept."""
+        self._take(planned, reply, accepted=False)
+        self.rejections += 1
+        if self.rejections > self.run.max_retries:
+            raise rejected(found, self.rejections)
+        self.said.append(_Said(correction(found), kept=False))
+        self.reason = "validation-retry"
+        if self.run.streaming:
+            yield Emit(AnswerRejected(self.rejections))
+
+    def _require_room(self) -> None:
+        if len(self.steps) >= self.run.max_steps:
+            raise ToolLoopLimitError(
+                "The model still called tools after the last step that was allowed.",
+                fix="Raise max_steps, or see what the tools return.",
+                max_steps=self.run.max_steps,
+            )
+
+    # Tools.
+
+    def _tool_round(self, planned: Planned, calls: Sequence[ToolCall]) -> Steps[list[ToolCall]]:
+        """Run the calls that may be run; what has to wait comes back."""
+        offered = {tool_name(each) for each in planned.tools}
+        waiting: list[ToolCall] = []
+        running: list[tuple[Tool | None, ToolCall]] = []
+        for call in calls:
+            made = self.run.toolbox.get(call.name)
+            elsewhere = made is None and call.name in offered and call.name != RECALL
+            if elsewhere or (made is not None and approval_needed(made, call)):
+                waiting.append(call)
+            else:
+                running.append((made, call))
+        yield from self._run(planned, running)
+        return waiting
+
+    def _run(
+        self, planned: Planned | None, running: Sequence[tuple[Tool | None, ToolCall]]
+    ) -> Steps[None]:
+        if not running:
+            return
+        results: list[Message] = yield RunTools(running, planned)
+        for message in results:
+            self.said.append(_Said(message, kept=True))
+            if self.run.streaming:
+                yield Emit(ToolAnswered(message))
+
+    def _resume(self) -> Steps[None]:
+        """Answer the calls that waited, as the caller says."""
+        run = self.run
+        if not run.approvals:
+            return
+        if run.thread is not None:
+            transcript = yield ReadTail(run.thread, TAIL)
+            messages = transcript.messages
+        else:
+            messages = run.tail()
+        waiting = pending_calls(messages)
+        known = {call.id or call.name for call in waiting}
+        if known != set(run.approvals):
+            raise OptionsError(
+                "The approvals were not those of the calls that wait.",
+                fix="Pass one approval for each pending call, by its id.",
+                option="approvals",
+                pending=len(known),
+            )
+        allowed: list[tuple[Tool | None, ToolCall]] = []
+        for call in waiting:
+            said = run.approvals[call.id or call.name]
+            if said is True:
+                allowed.append((run.toolbox.get(call.name), call))
+            else:
+                self.said.append(_Said(_decided(call, said), kept=True))
+        yield from self._run(None, allowed)
+        self.reason = "tool-result"
+
+    # The end.
+
+    def _finish(
+        self, planned: Planned, reply: ModelReply, output: Any, pending: tuple[ToolCall, ...]
+    ) -> Steps[Result]:
+        kept = [each.message for each in self.said if each.kept]
+        usage = Usage()
+        for step in self.steps:
+            usage += step.reply.usage
+        result = Result(
+            text=reply.text,
+            output=output,
+            messages=self.run.told(kept),
+            steps=tuple(self.steps),
+            usage=usage,
+            finish=reply.finish,
+            pending=pending,
+            warnings=_warnings(self.steps),
+        )
+        first = self.first
+        assert first is not None
+        store = StoreTurn(
+            planned=planned,
+            thread=self.run.thread,
+            messages=tuple(kept),
+            prepared=self.run.lowered_turn(kept),
+            after=first.head,
+            open=bool(pending),
+        )
+        try:
+            taken: Taken = yield store
+        except ThreadCommitError as error:
+            error.result = result
+            raise
+        return msgspec.structs.replace(
+            result,
+            thread_commit=taken.commit,
+            warnings=(*result.warnings, *taken.warnings),
+        )
+
+
+def _decided(call: ToolCall, said: Any) -> Message:
+    if said is False:
+        return result_message(call, "The call was not allowed.", is_error=True)
+    if isinstance(said, Message):
+        return said
+    if isinstance(said, ToolResult):
+        return Message("tool", (said,))
+    return result_message(call, said)
+
+
+def _warnings(steps: Sequence[Step]) -> tuple[ReceiptWarning, ...]:
+    found: dict[str, ReceiptWarning] = {}
+    for step in steps:
+        for warning in step.request.warnings:
+            found.setdefault(warning.code, warning)
+    return tuple(found.values())

@@ -1,0 +1,188 @@
+"""Settling: what a caller of `generate` said, with the prompt's own words and every default.
+
+Source:
+    docs/spec/generate.md#turns
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from thusfar.budget import InputBudget
+from thusfar.dialects import Dialect, dialect
+from thusfar.errors import OptionsError, RequestCompositionError
+from thusfar.messages import Message, Text
+from thusfar.models.resolving import resolve_model
+from thusfar.planner.contributors import Context
+from thusfar.runtime.collecting import dialect_of
+from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
+from thusfar.runtime.prompts import Prompt, as_prompt, one_thread, split_threads
+from thusfar.runtime.schemas import OutputSchema
+from thusfar.runtime.tools import definitions, toolbox
+
+_NAMES: Final = frozenset(GenerateOptions.__annotations__)
+
+
+def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
+    """Settle everything about a turn; nothing is read or sent yet.
+
+    Args:
+        prompt: A `Prompt`, a text, or `None`.
+        said: The other arguments, by name.
+
+    Raises:
+        TypeError: for an argument that does not exist.
+        OptionsError: `INVALID_OPTIONS`, for a bad one.
+        RequestCompositionError: `INVALID_COMPOSITION`, when there is nothing to say, or too many
+            threads.
+    """
+    _require_known(said)
+    asked = as_prompt(prompt)
+    model = resolve_model(_chosen(said, "model", asked.model))
+    wire = dialect(model.dialect)
+    threads, entries = split_threads((*asked.use, *(said.get("use") or ())))
+    thread = said.get("thread") or one_thread(threads)
+    messages = _chosen(said, "messages", asked.messages)
+    given = _input(asked, said.get("input"))
+    words = asked.words(given) if messages is None else None
+    _require_something(messages, thread, words, said)
+    spoken_in, planned_in, messages = _dialects(messages, wire)
+    tools = _chosen(said, "tools", asked.tools)
+    own_tools = [each for entry in entries for each in _tools_of(entry)]
+    output = _chosen(said, "output", asked.output)
+    return Execution(
+        prompt=asked,
+        model=model,
+        messages=messages,
+        thread=thread if messages is None else None,
+        turn=() if words is None else (Message("user", (Text(words),)),),
+        system=_chosen(said, "system", None) or asked.system_value(given),
+        use=tuple(_with_tools(entry, lambda own: definitions(own, wire.name)) for entry in entries),
+        tools=tuple(definitions(tools, wire.name)),
+        toolbox=toolbox([*tools, *own_tools]),
+        output=None if output is None else OutputSchema.of(output, owner=asked.id),
+        budget=_merged(asked.budget, said.get("budget")),
+        max_output_tokens=_chosen(said, "max_output_tokens", asked.max_output_tokens),
+        max_steps=_whole(said, "max_steps", MAX_STEPS, least=1),
+        max_retries=_whole(said, "max_retries", MAX_RETRIES, least=0),
+        approvals=dict(said.get("approvals") or {}),
+        options=_plan_options(said, model, wire, planned_in),
+        runtime=said.get("runtime"),
+        spoken_in=spoken_in,
+        planned_in=planned_in,
+    )
+
+
+def _require_known(said: Mapping[str, Any]) -> None:
+    for name in said:
+        if name not in _NAMES:
+            raise TypeError(f"generate() got an unexpected keyword argument {name!r}")
+
+
+def _chosen(said: Mapping[str, Any], name: str, otherwise: Any) -> Any:
+    value = said.get(name)
+    return otherwise if value is None else value
+
+
+def _whole(said: Mapping[str, Any], name: str, otherwise: int, *, least: int) -> int:
+    value = _chosen(said, name, otherwise)
+    if type(value) is int and value >= least:
+        return value
+    raise OptionsError(
+        f"{name} was no whole number from {least}.",
+        fix=f"Pass {name}=, a whole number from {least}.",
+        option=name,
+    )
+
+
+def _require_something(messages: Any, thread: Any, words: Any, said: Mapping[str, Any]) -> None:
+    if messages is not None or words is not None or (thread is not None and said.get("approvals")):
+        return
+    raise RequestCompositionError(
+        "A request had nothing to say.",
+        fix="Pass a prompt or messages; with approvals= the thread is enough.",
+    )
+
+
+def _dialects(messages: Any, wire: Dialect) -> tuple[Dialect | None, Dialect, Any]:
+    """Find the dialect of the caller's messages; those of another wire are planned as canonical."""
+    if messages is None:
+        return None, wire, None
+    spoken_in = dialect_of(messages, None, wire.name)
+    if spoken_in is wire:
+        return spoken_in, wire, messages
+    return spoken_in, dialect("thusfar"), [spoken_in.lift(message) for message in messages]
+
+
+def _input(asked: Prompt, given: Any) -> Any:
+    """Check the input against the prompt's schema.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when it does not fit; the fix names the places.
+    """
+    if asked.input is None:
+        return given
+    schema = OutputSchema.of(asked.input, owner=asked.id)
+    values, complaints = schema.check(given)
+    if complaints:
+        raise OptionsError(
+            "The input of a prompt did not fit its schema.",
+            fix=f"Correct it: {complaints[0]}",
+            option="input",
+        )
+    return schema.typed(values)
+
+
+def _merged(own: InputBudget | None, given: InputBudget | None) -> InputBudget | None:
+    if own is None or given is None:
+        return given if own is None else own
+    return own.merge(given)
+
+
+def _plan_options(
+    said: Mapping[str, Any], model: Any, wire: Dialect, planned_in: Dialect
+) -> dict[str, Any]:
+    """Write the arguments that every plan of the turn gets."""
+    options: dict[str, Any] = {
+        "dialect": planned_in,
+        "wire": wire,
+        "leave_out": bool(said.get("leave_out", False)),
+        "prepare_step": said.get("prepare_step"),
+        "counter": said.get("counter"),
+    }
+    if (name := said.get("conversation")) is not None:
+        options["conversation"] = name
+    if said.get("count_tokens"):
+        options["count_tokens"] = model.count_tokens
+    return options
+
+
+def _tools_of(entry: Any) -> Iterator[Any]:
+    """List the tools of a contributor, however it is wrapped."""
+    if isinstance(entry, Context):
+        yield from entry.tools
+    for inner in _inner(entry):
+        yield from _tools_of(inner)
+
+
+def _inner(entry: Any) -> Sequence[Any]:
+    held = [getattr(entry, name, None) for name in ("primary", "source")]
+    return [*(each for each in held if each is not None), *getattr(entry, "sources", ())]
+
+
+def _with_tools(entry: Any, write: Callable[[Sequence[Any]], Sequence[Any]]) -> Any:
+    """Write the tools of a contributor as the wire has them."""
+    if isinstance(entry, Context):
+        return dataclasses.replace(entry, tools=tuple(write(entry.tools))) if entry.tools else entry
+    if not dataclasses.is_dataclass(entry) or isinstance(entry, type):
+        return entry
+    changed: dict[str, Any] = {}
+    for name in ("primary", "source"):
+        if getattr(entry, name, None) is not None:
+            changed[name] = _with_tools(getattr(entry, name), write)
+    for name in ("sources", "alternatives"):
+        if getattr(entry, name, None):
+            changed[name] = tuple(_with_tools(each, write) for each in getattr(entry, name))
+    return dataclasses.replace(entry, **changed) if changed else entry

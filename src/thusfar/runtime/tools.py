@@ -1,0 +1,286 @@
+"""Tools: functions that a model may call, their definitions on each wire, and their results.
+
+What a model wrote as arguments is data: it is checked against the tool's schema before the function
+sees it, and a call that does not fit is answered with an error result instead.
+
+Source:
+    docs/spec/generate.md#tools
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from thusfar.codec import json_text, parse_json, to_json
+from thusfar.errors import OptionsError, TranscriptError
+from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
+
+NO_PARAMETERS: Final = {"type": "object", "properties": {}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A function that a model may call.
+
+    Attributes:
+        name: As the model calls it.
+        description: What it does, for the model.
+        parameters: JSON Schema of its arguments, an object.
+        function: Called with the arguments by name; sync or async. What it returns is the result:
+            text, a part or a list of parts, or any JSON value.
+        needs_approval: Whether a call waits until somebody allows it; a function of the
+            arguments decides each time.
+        on_error: `tell`: what it raises becomes an error result, with the class and the words of
+            the exception; `raise`: it ends the request.
+        read: Turns the arguments, as JSON values, into those of the function.
+    """
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    function: Callable[..., Any]
+    needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False
+    on_error: Literal["tell", "raise"] = "tell"
+    read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    description: str | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False,
+    on_error: Literal["tell", "raise"] = "tell",
+) -> Any:
+    """Make a tool of a function; its parameters and their types make the schema.
+
+    Args:
+        function: Its parameters have types that `msgspec` reads, or `parameters` is given.
+        name: Another name than the function's.
+        description: Another description than the function's docstring.
+        parameters: Another schema than that of the signature.
+        needs_approval: As on `Tool`.
+        on_error: As on `Tool`.
+
+    Returns:
+        The tool, or a decorator where no function is given.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a signature of which no schema can be made.
+
+    Example:
+        >>> @tool
+        ... def add(left: int, right: int = 1) -> int:
+        ...     "Add two numbers."
+        ...     return left + right
+        >>> add.name, add.parameters["required"]
+        ('add', ['left'])
+    """
+    if function is None:
+        return lambda made: tool(
+            made,
+            name=name,
+            description=description,
+            parameters=parameters,
+            needs_approval=needs_approval,
+            on_error=on_error,
+        )
+    called = name or function.__name__
+    schema, read = (parameters, dict) if parameters is not None else _signature(function, called)
+    said = description if description is not None else inspect.getdoc(function) or ""
+    return Tool(
+        name=called,
+        description=said,
+        parameters=schema,
+        function=function,
+        needs_approval=needs_approval,
+        on_error=on_error,
+        read=read,
+    )
+
+
+def _signature(function: Callable[..., Any], called: str) -> Any:
+    """Make a schema of a signature, and the reader that converts arguments by it."""
+    fields: list[Any] = []
+    try:
+        signature = inspect.signature(function, eval_str=True)
+        for each in signature.parameters.values():
+            if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD, each.POSITIONAL_ONLY):
+                raise _no_schema(called)
+            kind = Any if each.annotation is each.empty else each.annotation
+            one = (each.name, kind)
+            fields.append(one if each.default is each.empty else (*one, each.default))
+        values = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
+        schema = _inlined(msgspec.json.schema(values))
+    except (TypeError, NameError, ValueError) as error:
+        if isinstance(error, OptionsError):
+            raise
+        raise _no_schema(called) from error
+
+    def read(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        made = msgspec.convert(arguments, values)
+        return {name: getattr(made, name) for name in values.__struct_fields__}
+
+    return schema, read
+
+
+def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
+    """Put the schema of the arguments at the root, as providers want it."""
+    definitions = schema.get("$defs", {})
+    root = dict(definitions.pop("Arguments"))
+    root.pop("title", None)
+    root.setdefault("required", [])
+    return {**root, **({"$defs": definitions} if definitions else {})}
+
+
+def _no_schema(called: str) -> OptionsError:
+    return OptionsError(
+        f"No schema could be made of the signature of {called}.",
+        fix="Give its parameters types that JSON has, or pass parameters=, a JSON Schema.",
+        option="tools",
+    )
+
+
+def toolbox(tools: Sequence[Any]) -> dict[str, Tool]:
+    """Find the tools that can be run here, by name; plain definitions are run elsewhere.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when two have one name.
+    """
+    found: dict[str, Tool] = {}
+    for each in tools:
+        made = as_tool(each)
+        if isinstance(made, Tool):
+            if made.name in found:
+                raise OptionsError(
+                    "Two tools had one name.", fix="Give each tool its own name.", option="tools"
+                )
+            found[made.name] = made
+    return found
+
+
+def as_tool(value: Any) -> Any:
+    """Make a tool of a bare function; anything else stays as it is."""
+    return tool(value) if inspect.isroutine(value) else value
+
+
+def definitions(tools: Sequence[Any], wire: str) -> list[Any]:
+    """Write tools as a wire has them; plain definitions stay as they are.
+
+    Args:
+        tools: Tools, functions and definitions.
+        wire: Name of the dialect.
+    """
+    made = map(as_tool, tools)
+    return [_DEFINITION.get(wire, _any)(t) if isinstance(t, Tool) else t for t in made]
+
+
+def _openai_chat(made: Tool) -> Any:
+    inner = {"name": made.name, "description": made.description, "parameters": made.parameters}
+    return {"type": "function", "function": inner}
+
+
+def _openai_responses(made: Tool) -> Any:
+    return {
+        "type": "function",
+        "name": made.name,
+        "description": made.description,
+        "parameters": made.parameters,
+        "strict": False,
+    }
+
+
+def _anthropic(made: Tool) -> Any:
+    return {
+        "name": made.name,
+        "description": made.description,
+        "input_schema": made.parameters,
+    }
+
+
+def _gemini(made: Tool) -> Any:
+    declared = {
+        "name": made.name,
+        "description": made.description,
+        "parameters_json_schema": made.parameters,
+    }
+    return {"function_declarations": [declared]}
+
+
+def _bedrock(made: Tool) -> Any:
+    return {
+        "toolSpec": {
+            "name": made.name,
+            "description": made.description,
+            "inputSchema": {"json": made.parameters},
+        }
+    }
+
+
+def _any(made: Tool) -> Any:
+    return {
+        "name": made.name,
+        "description": made.description,
+        "parameters": made.parameters,
+    }
+
+
+_DEFINITION: Final = {
+    "openai-chat": _openai_chat,
+    "openai-responses": _openai_responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+    "bedrock-converse": _bedrock,
+}
+
+
+def read_arguments(made: Tool, call: ToolCall) -> Mapping[str, Any] | str:
+    """Read the arguments of a call; text says what was wrong with them, without their values."""
+    try:
+        value = parse_json(call.arguments or "{}")
+    except TranscriptError:
+        return "The arguments were not JSON."
+    if not isinstance(value, dict):
+        return "The arguments were not an object."
+    try:
+        return made.read(value)
+    except msgspec.ValidationError as error:
+        return f"The arguments did not fit the schema: {error}"
+
+
+def approval_needed(made: Tool, call: ToolCall) -> bool:
+    """Tell whether a call waits for approval; one that cannot be read does not, it is refused."""
+    if isinstance(made.needs_approval, bool):
+        return made.needs_approval
+    arguments = read_arguments(made, call)
+    return not isinstance(arguments, str) and bool(made.needs_approval(arguments))
+
+
+def result_message(call: ToolCall, made: Any, *, is_error: bool = False) -> Message:
+    """Write what a tool returned as the message that answers its call."""
+    parts = _result_parts(made)
+    return Message("tool", (ToolResult(call.id, call.name, parts, is_error),))
+
+
+def _result_parts(made: Any) -> tuple[Any, ...]:
+    if isinstance(made, str):
+        return (Text(made),)
+    if isinstance(made, _PARTS):
+        return (made,)
+    if isinstance(made, list | tuple) and made and all(isinstance(p, _PARTS) for p in made):
+        return tuple(made)
+    return (Text(json_text(to_json(made))),)
+
+
+_PARTS: Final = (Text, Image, Audio, File, Native)
+
+
+def error_text(error: BaseException) -> str:
+    """Tell the model what a tool raised."""
+    return f"{type(error).__name__}: {error}"
