@@ -20,6 +20,7 @@ from thusfar.errors import (
 )
 from thusfar.messages import Message, Text
 from thusfar.storage import SqliteStore, open_store
+from thusfar.storage.migrations import NEWEST
 from thusfar.storage.sqlite_errors import KINDS
 from thusfar.testing.store_laws.told import conversation, sound, thread, user
 
@@ -143,16 +144,20 @@ def test_a_damaged_record_is_found_by_verify_and_never_skipped(tmp_path: Path) -
             "A message did not have the digest that was stored with it.",
         ),
         (
-            "UPDATE thusfar_chain SET chain = zeroblob(32) WHERE node & 0xffffff = 1",
+            "UPDATE thusfar_node SET chain = zeroblob(32) WHERE node & 0xffffff = 1",
             "A chained digest did not follow from the one before.",
         ),
         (
-            "UPDATE thusfar_head SET head_id = 'a1'",
+            "UPDATE thusfar_head SET salt = 'a1'",
             "A head had another message id or salt than its thread.",
         ),
         (
-            "DELETE FROM thusfar_node WHERE depth = 3",
-            "Messages and digests of a branch differed in number.",
+            "UPDATE thusfar_node SET message_id = 'a1' WHERE depth = 2",
+            "A message id did not have the key that was stored with it.",
+        ),
+        (
+            "DELETE FROM thusfar_node WHERE depth = 2",
+            "A message stood at another place than it said.",
         ),
         (
             "UPDATE thusfar_head SET node = node + 7",
@@ -188,7 +193,7 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
     with pytest.raises(SchemaTooNewError) as caught:
         SqliteStore(path)
 
-    assert caught.value.facts == {"database_version": 99, "known_version": 1}
+    assert caught.value.facts == {"database_version": 99, "known_version": NEWEST}
     assert path.read_bytes() == before
 
 

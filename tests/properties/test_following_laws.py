@@ -29,9 +29,9 @@ def the_long_way(head: HeadRow, message: Message) -> tuple[HeadRow, AppendGroup]
     marks = advance(place_of_head(head), [message], open=True, exact=False)
     place = place_of_head(head)
     node = head.node + 1 if head.node else first_of(1)
-    nodes, chains = rows_of(group, marks, place, node, head.salt, 7)
-    moved = head_on(head, group[0], marks[0], nodes[0], chains[0], 7)
-    return moved, AppendGroup(msgspec.structs.replace(moved, tip=GUESSED), head, nodes, chains)
+    nodes = rows_of(group, marks, place, node, head.salt, 7)
+    moved = head_on(head, marks[0], nodes, 7)
+    return moved, AppendGroup(msgspec.structs.replace(moved, tip=GUESSED), head, nodes)
 
 
 def head_after(*messages: Message) -> HeadRow:

@@ -10,12 +10,13 @@ from msgspec.structs import astuple
 
 from thusfar.drive import Steps
 from thusfar.storage import questions as q
+from thusfar.storage.rows import POSITION_MASK, branch_of
 from thusfar.storage.statements import (
-    ADD_CHAIN,
     ADD_NODE,
     ARTIFACT,
     PUT_HEAD,
     PUT_THREAD,
+    SETTLE_HEAD,
     Many,
     marks,
 )
@@ -26,7 +27,7 @@ def _put_thread(namespace: str, change: q.PutThread) -> Steps[None]:
 
 
 def _put_head(namespace: str, change: q.PutHead) -> Steps[None]:
-    yield PUT_HEAD, (namespace, *astuple(change.row)[:-1])
+    yield PUT_HEAD, (namespace, *astuple(change.row)[:-2], None)
 
 
 def _drop_head(namespace: str, change: q.DropHead) -> Steps[None]:
@@ -37,13 +38,15 @@ def _drop_head(namespace: str, change: q.DropHead) -> Steps[None]:
 
 
 def _add_nodes(namespace: str, change: q.AddNodes) -> Steps[None]:
+    begun = {branch_of(row.node) for row in change.nodes if not row.node & POSITION_MASK}
+    for branch in sorted({branch_of(row.node) for row in change.nodes} - begun):
+        yield SETTLE_HEAD, (branch,)
     yield Many(ADD_NODE, [(namespace, *astuple(row)) for row in change.nodes])
-    yield Many(ADD_CHAIN, [(namespace, *astuple(row)) for row in change.chains])
 
 
 def _put_chains(namespace: str, change: q.PutChains) -> Steps[None]:
     statement = (
-        "UPDATE thusfar_chain SET digest = ?, chain = ?, messages = ?"
+        "UPDATE thusfar_node SET digest = ?, chain = ?, messages = ?"
         " WHERE node = ? AND namespace = ?"
     )
     rows = [(r.digest, r.chain, r.messages, r.node, namespace) for r in change.rows]
@@ -70,7 +73,7 @@ def _clear_pending(namespace: str, change: q.ClearPending) -> Steps[None]:
 def _erase_nodes(namespace: str, change: q.EraseNodes) -> Steps[None]:
     statement = (
         "UPDATE thusfar_node SET body = NULL, state = 2, created_at = 0, pending = '',"
-        " erased_id = ? WHERE node = ? AND namespace = ?"
+        " message_id = ? WHERE node = ? AND namespace = ?"
     )
     rows = [(message_id, node, namespace) for node, message_id in change.nodes]
     yield Many(statement, rows)
@@ -90,20 +93,19 @@ _FORGET_HEADS: Final = (
 def _drop_nodes(namespace: str, change: q.DropNodes) -> Steps[None]:
     span = (change.low, change.high, namespace)
     yield (
-        "INSERT INTO thusfar_spent (key, namespace, thread_id)"
-        " SELECT n.key, n.namespace, b.thread_id FROM thusfar_node n JOIN thusfar_branch b"
-        " ON b.branch = ? WHERE n.node BETWEEN ? AND ? AND n.namespace = ?",
-        (change.low >> 24, *span),
-    )
-    yield (
         "DELETE FROM thusfar_leaf WHERE (start BETWEEN ? AND ? OR leaf BETWEEN ? AND ?)"
         " AND namespace = ? AND thread_id ="
         " (SELECT thread_id FROM thusfar_branch WHERE branch = ?)",
         (change.low, change.high, *span, change.low >> 24),
     )
     yield _FORGET_HEADS, (namespace, change.low >> 24, change.low, change.high)
-    for table in ("thusfar_chain", "thusfar_node", "thusfar_tally"):
+    for table in ("thusfar_node", "thusfar_tally"):
         yield f"DELETE FROM {table} WHERE node BETWEEN ? AND ? AND namespace = ?", span
+
+
+def _spend_keys(namespace: str, change: q.SpendKeys) -> Steps[None]:
+    statement = "INSERT INTO thusfar_spent (key, namespace, thread_id) VALUES (?, ?, ?)"
+    yield Many(statement, [(key, namespace, change.thread_id) for key in change.keys])
 
 
 def _drop_branch(namespace: str, change: q.DropBranch) -> Steps[None]:
@@ -121,7 +123,7 @@ def _drop_thread(namespace: str, change: q.DropThread) -> Steps[None]:
     )
     for (branch,) in rows:
         span = (branch << 24, (branch + 1 << 24) - 1, namespace)
-        for table in ("thusfar_chain", "thusfar_node", "thusfar_tally"):
+        for table in ("thusfar_node", "thusfar_tally"):
             yield f"DELETE FROM {table} WHERE node BETWEEN ? AND ? AND namespace = ?", span
     for table in ("head", "branch", "leaf", "spent", "artifact", "record"):
         yield f"DELETE FROM thusfar_{table} WHERE namespace = ? AND thread_id = ?", of_thread
@@ -190,6 +192,7 @@ CHANGES: Final[dict[type, Callable[[str, Any], Steps[None]]]] = {
     q.ClearPending: _clear_pending,
     q.EraseNodes: _erase_nodes,
     q.DropNodes: _drop_nodes,
+    q.SpendKeys: _spend_keys,
     q.DropBranch: _drop_branch,
     q.DropThread: _drop_thread,
     q.PutLeaf: _put_leaf,

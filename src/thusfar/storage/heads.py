@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.storage import questions as q
-from thusfar.storage.rows import GUESSED, HeadRow
+from thusfar.storage.rows import GUESSED, HeadRow, follows
 
 REMEMBERED: Final = 4_096  # heads; about 2 MB
 SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip, or a lock
@@ -29,8 +29,9 @@ class Heads:
         """Return the head as it was written, if it was."""
         return self._rows.get((namespace, ask.thread_id, ask.owner))
 
-    def remember(self, namespace: str, head: HeadRow) -> None:
-        """Keep a head that was just written, unless others have been moving it."""
+    def remember(self, namespace: str, ask: q.AppendGroup) -> None:
+        """Keep the head of a group that was just stored, unless others have been moving it."""
+        head, before = ask.head, ask.before
         key = (namespace, head.thread_id, head.owner)
         if self._shy and (shy := self._shy.get(key, 0)):
             self._shy[key] = shy - 1
@@ -38,8 +39,10 @@ class Heads:
         if len(self._rows) >= REMEMBERED:
             self._rows.clear()
             self._shy.clear()
-        guess = head if head.tip == GUESSED else msgspec.structs.replace(head, tip=GUESSED)
-        self._rows[key] = guess
+        base = before.base if before is not None and follows(before, head) else head.revision
+        if head.tip != GUESSED or head.base != base:
+            head = msgspec.structs.replace(head, tip=GUESSED, base=base)
+        self._rows[key] = head
 
     def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
         """Drop the heads that changes put elsewhere."""

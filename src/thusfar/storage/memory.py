@@ -92,9 +92,8 @@ class Space:
         self.heads: dict[tuple[str, str], HeadRow] = {}
         self.branches: dict[int, BranchRow] = {}
         self.runs: dict[int, list[NodeRow]] = {}
-        self.keys: dict[bytes, int] = {}
+        self.keys: dict[bytes | None, int] = {}  # all made ids share `None`, which nobody asks for
         self.spent: dict[bytes, str] = {}
-        self.chains: dict[int, ChainRow] = {}
         self.leaves: dict[int, LeafRow] = {}
         self.artifacts: dict[str, ArtifactRow] = {}
         self.tallies: dict[tuple[str, int], int] = {}
@@ -155,7 +154,7 @@ def _read_page(space: Space, ask: q.ReadPage) -> list[PageRow]:
             row.created_at,
             row.depth,
             row.flags,
-            row.erased_id,
+            row.message_id,
         )
         for row in reversed(space.between(ask.low, ask.high))
     ]
@@ -200,10 +199,10 @@ def _begin_thread(space: Space, ask: q.BeginThread) -> ThreadRow:
 
 
 def _append_group(space: Space, ask: q.AppendGroup) -> bool:
-    if any(row.key in space.keys or row.key in space.spent for row in ask.nodes):
+    if any((row.key and row.key in space.keys) or row.key in space.spent for row in ask.nodes):
         space.undo()
         return False
-    _add_nodes(space, q.AddNodes(ask.nodes, ask.chains))
+    _add_nodes(space, q.AddNodes(ask.nodes))
     space.heads[ask.head.thread_id, ask.head.owner] = ask.head
     space.begun.clear()
     return True
@@ -219,11 +218,17 @@ def _add_nodes(space: Space, change: q.AddNodes) -> None:
     for row in change.nodes:
         space.runs.setdefault(branch_of(row.node), []).append(row)
         space.keys[row.key] = row.node
-    _put_chains(space, q.PutChains(change.chains))
 
 
 def _put_chains(space: Space, change: q.PutChains) -> None:
-    space.chains.update((row.node, row) for row in change.rows)
+    for row in change.rows:
+        old, digests = space.node(row.node), msgspec.structs.asdict(row)
+        space.replace(msgspec.structs.replace(old, **digests))
+
+
+def _read_chains(space: Space, ask: q.ReadChains) -> list[ChainRow]:
+    rows = space.between(ask.low, ask.high)
+    return [ChainRow(row.node, row.digest, row.chain, row.messages) for row in rows]
 
 
 def _put_head(space: Space, change: q.PutHead) -> None:
@@ -250,7 +255,7 @@ def _erase_nodes(space: Space, change: q.EraseNodes) -> None:
         row = space.node(node)
         space.replace(
             msgspec.structs.replace(
-                row, body=None, state=REDACTED, created_at=0, pending="", erased_id=message_id
+                row, body=None, state=REDACTED, created_at=0, pending="", message_id=message_id
             )
         )
 
@@ -259,9 +264,7 @@ def _drop_nodes(space: Space, change: q.DropNodes) -> None:
     dropped = space.between(change.low, change.high)
     numbers = {row.node for row in dropped}
     for row in dropped:
-        thread = space.branches[branch_of(row.node)].thread_id
-        space.spent[row.key] = thread
-        del space.keys[row.key], space.chains[row.node]
+        space.keys.pop(row.key, None)
     run = space.runs.get(branch_of(change.high), [])
     del run[len(run) - len(dropped) :]
     for row in [row for each in space.runs.values() for row in each if row.head_then in numbers]:
@@ -283,7 +286,7 @@ def _drop_thread(space: Space, change: q.DropThread) -> None:
     thread = change.thread_id
     for branch in [b for b, row in space.branches.items() if row.thread_id == thread]:
         for row in space.runs.pop(branch, []):
-            del space.keys[row.key], space.chains[row.node]
+            space.keys.pop(row.key, None)
             space.tallies = {k: v for k, v in space.tallies.items() if k[1] != row.node}
         del space.branches[branch]
     space.heads = {k: v for k, v in space.heads.items() if k[0] != thread}
@@ -351,7 +354,7 @@ ANSWERS: dict[type, Answer] = {
     q.FindSpent: lambda s, a: [k for k in a.keys if k in s.spent],
     q.ReadNodes: _read_nodes,
     q.ReadPage: _read_page,
-    q.ReadChains: lambda s, a: [s.chains[row.node] for row in s.between(a.low, a.high)],
+    q.ReadChains: _read_chains,
     q.ReadBranch: lambda s, a: s.branches.get(a.branch),
     q.ReadBranches: lambda s, a: _of_thread(s.branches.values(), a.thread_id),
     q.ReadForks: _read_forks,
@@ -384,6 +387,7 @@ CHANGES: dict[type, Answer] = {
     q.ClearPending: _clear_pending,
     q.EraseNodes: _erase_nodes,
     q.DropNodes: _drop_nodes,
+    q.SpendKeys: lambda s, c: s.spent.update((key, c.thread_id) for key in c.keys),
     q.DropBranch: _drop_branch,
     q.DropThread: _drop_thread,
     q.PutLeaf: lambda s, c: s.leaves.__setitem__(c.row.start, c.row),

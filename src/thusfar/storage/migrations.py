@@ -7,6 +7,7 @@ runs exactly once. A database with a number that this version does not know is r
 |---|---|
 | 1 | threads, heads, branches, nodes, chains, leaves, spent keys, artifacts, tallies, records |
 | 2 | runs of processes, their steps and entries |
+| 3 | digests and ids beside the body; heads that follow their branch without being written |
 """
 
 from __future__ import annotations
@@ -30,12 +31,20 @@ class Migration(msgspec.Struct, frozen=True, kw_only=True):
         number: Position in the sequence, from 1, without gaps.
         name: What changes, in a few words.
         statements: In order.
+        postgres: Those of PostgreSQL, where it needs others; else empty.
     """
 
     number: int
     name: str
     statements: tuple[str, ...]
+    postgres: tuple[str, ...] = ()
 
+
+_KEYS_AND_FOLLOWERS: Final = (
+    "CREATE UNIQUE INDEX thusfar_node_key ON thusfar_node (key) WHERE key IS NOT NULL",
+    "ALTER TABLE thusfar_head ADD COLUMN follows {big}",
+    "CREATE UNIQUE INDEX thusfar_head_follows ON thusfar_head (follows) WHERE follows IS NOT NULL",
+)
 
 # Bodies and metadata are text, not jsonb: jsonb reorders keys and refuses NUL, so that digests
 # would change.
@@ -95,6 +104,44 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
         ),
     ),
     Migration(number=2, name="runs", statements=RUN_STATEMENTS),
+    # What an append writes is one row, in one page that the append before it wrote too. A message
+    # without digests, which is damaged, keeps its key in their place, so that verify finds it.
+    Migration(
+        number=3,
+        name="appends of one row",
+        statements=(
+            "CREATE TABLE thusfar_node_3 ("
+            " node {big} PRIMARY KEY, namespace text NOT NULL, key {bytes}, message_id text,"
+            " state {big} NOT NULL, at {big} NOT NULL, size {big} NOT NULL,"
+            " created_at {big} NOT NULL, depth {big} NOT NULL, turn {big} NOT NULL,"
+            " exchange {big} NOT NULL, run {big} NOT NULL, flags {big} NOT NULL,"
+            " pending text NOT NULL, head_then {big} NOT NULL, digest {bytes} NOT NULL,"
+            " chain {bytes} NOT NULL, messages {big} NOT NULL, body text){strict}",
+            "INSERT INTO thusfar_node_3"
+            " SELECT n.node, n.namespace, n.key, n.erased_id, n.state, n.at, n.size, n.created_at,"
+            " n.depth, n.turn, n.exchange, n.run, n.flags, n.pending, n.head_then,"
+            " coalesce(c.digest, n.key), coalesce(c.chain, n.key), coalesce(c.messages, 0), n.body"
+            " FROM thusfar_node n LEFT JOIN thusfar_chain c ON c.node = n.node ORDER BY n.node",
+            "DROP TABLE thusfar_node",
+            "DROP TABLE thusfar_chain",
+            "ALTER TABLE thusfar_node_3 RENAME TO thusfar_node",
+            *_KEYS_AND_FOLLOWERS,
+        ),
+        postgres=(  # in place: the table keeps the rights that were granted on it
+            "ALTER TABLE thusfar_node RENAME COLUMN erased_id TO message_id",
+            "ALTER TABLE thusfar_node DROP CONSTRAINT thusfar_node_key_key,"
+            " ALTER COLUMN key DROP NOT NULL, ADD COLUMN digest {bytes},"
+            " ADD COLUMN chain {bytes}, ADD COLUMN messages {big}",
+            "UPDATE thusfar_node n SET digest = coalesce(c.digest, o.key),"
+            " chain = coalesce(c.chain, o.key), messages = coalesce(c.messages, 0)"
+            " FROM thusfar_node o LEFT JOIN thusfar_chain c ON c.node = o.node"
+            " WHERE o.node = n.node",
+            "ALTER TABLE thusfar_node ALTER COLUMN digest SET NOT NULL,"
+            " ALTER COLUMN chain SET NOT NULL, ALTER COLUMN messages SET NOT NULL",
+            "DROP TABLE thusfar_chain",
+            *_KEYS_AND_FOLLOWERS,
+        ),
+    ),
 )
 
 NEWEST: Final = MIGRATIONS[-1].number
@@ -131,7 +178,8 @@ def migrate_steps(
     require_known(version, migrations)
     for step in migrations:
         if step.number > version:
-            for statement in step.statements:
+            postgres = types is POSTGRES_TYPES and step.postgres
+            for statement in postgres or step.statements:
                 yield statement.format(**types), ()
             yield (
                 "INSERT INTO thusfar_schema (version, name) VALUES (?, ?)",

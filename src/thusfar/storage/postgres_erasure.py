@@ -10,7 +10,6 @@ VACUUMED: Final = (
     "thusfar_thread",
     "thusfar_head",
     "thusfar_node",
-    "thusfar_chain",
     "thusfar_artifact",
     "thusfar_record",
     *RUN_TABLES,

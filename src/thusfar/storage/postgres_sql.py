@@ -18,19 +18,18 @@ from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
 from thusfar.storage.heads import Heads
 from thusfar.storage.postgres_erasure import HINDERED, VACUUMED
-from thusfar.storage.rows import HeadRow
+from thusfar.storage.rows import HeadRow, branch_of, follows
 from thusfar.storage.runs import KeepRun
 from thusfar.storage.runs_sql import RUN_WRITES, kept
 from thusfar.storage.sql import Sql
 from thusfar.storage.statements import (
-    ADD_CHAIN,
     ADD_HEAD,
     ADD_NODE,
-    CHAIN,
-    HEAD,
-    MOVE_KNOWN_HEAD,
+    IF_FOLLOWING,
+    MOVE_HEAD,
     NODE,
     READ_TIP,
+    SETTLE_HEAD,
     Many,
     Together,
 )
@@ -38,11 +37,10 @@ from thusfar.storage.statements import (
 MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
 
 _NODE_CASTS: Final = [
-    *("text", "bigint", "bytea", "text"),  # namespace, node, key, body
+    *("text", "bigint", "bytea", "text"),  # namespace, node, key, message_id
     *["bigint"] * 9,  # state … flags
-    *("text", "bigint", "text"),  # pending, head_then, erased_id
+    *("text", "bigint", "bytea", "bytea", "bigint", "text"),  # pending … body
 ]
-_CHAIN_CASTS: Final = ["text", "bigint", "bytea", "bytea", "bigint"]
 _BEGIN: Final[tuple[str, tuple[Any, ...]]] = ("BEGIN", ())
 _COMMIT: Final[tuple[str, tuple[Any, ...]]] = ("COMMIT", ())
 _LOCK_THREAD: Final = (
@@ -55,8 +53,7 @@ _LOCK_HEADS: Final = (
     "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ? ORDER BY owner FOR UPDATE"
 )
 _LOCK_HEAD: Final = (
-    f"SELECT {HEAD} FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ?"
-    " FOR UPDATE"
+    "SELECT 1 FROM thusfar_head WHERE namespace = ? AND thread_id = ? AND owner = ? FOR UPDATE"
 )
 
 
@@ -71,7 +68,6 @@ class PostgresSql(Sql):
         super().__init__(namespace)
         self.heads = heads
         self.busy = False
-        self._careful = False
 
     def answer(self, question: Any) -> Steps[Any]:
         """Answer one question."""
@@ -84,22 +80,23 @@ class PostgresSql(Sql):
             return known
         self.busy = True
         of_thread = (self.namespace, ask.thread_id)
+        of_owner = (*of_thread, ask.owner)
+        # The head is read behind the lock: what was found before waiting for it may be stale.
         if ask.whole:
-            yield Together((_BEGIN, (_LOCK_THREAD, of_thread), (_LOCK_HEADS, of_thread)))
+            locks: list[tuple[str, tuple[Any, ...]]] = [
+                (_LOCK_THREAD, of_thread),
+                (_LOCK_HEADS, of_thread),
+            ]
         else:
-            _, rows = yield Together((_BEGIN, (_LOCK_HEAD, (*of_thread, ask.owner))))
-            if rows and not self._careful:
-                # The row as it is behind the lock; whether anything follows it, the append finds.
-                return HeadRow(*rows[0])
-            if not rows:
-                yield _SHARE_THREAD, of_thread
-        # Read again behind the lock: what was found before waiting for it may be stale.
-        rows = yield READ_TIP, (*of_thread, ask.owner)
+            locks = [(_LOCK_HEAD, of_owner)]
+        *_, rows = yield Together((_BEGIN, *locks, (READ_TIP, of_owner)))
+        if not rows and not ask.whole:
+            yield _SHARE_THREAD, of_thread
+            rows = yield READ_TIP, of_owner
         return HeadRow(*rows[0]) if rows else None
 
     def append(self, ask: q.AppendGroup) -> Steps[bool]:
         """Answer `AppendGroup`."""
-        head = ask.head
         try:
             if not self.busy and len(ask.nodes) > MOST_IN_ONE:
                 yield _BEGIN
@@ -108,31 +105,32 @@ class PostgresSql(Sql):
         except Duplicate:
             stored = False
         if stored:
-            self.heads.remember(self.namespace, head)
+            self.heads.remember(self.namespace, ask)
             return True
-        self.heads.mistrust(self.namespace, head)
-        self._careful = True
+        self.heads.mistrust(self.namespace, ask.head)
         yield from self.undo()
         return False
 
     def _store_group(self, ask: q.AppendGroup) -> Steps[bool]:
-        ns = self.namespace
-        thread_id, owner, *moved, _ = astuple(ask.head)
+        ns, head, before = self.namespace, ask.head, ask.before
+        branch = branch_of(head.node)
         nodes = [(ns, *astuple(row)) for row in ask.nodes]
-        chains = [(ns, *astuple(row)) for row in ask.chains]
-        if ask.before is None:
-            yield ADD_HEAD, (ns, thread_id, owner, *moved)
-        else:
-            where = (ns, thread_id, owner, ask.before.revision, ask.before.salt, ask.before.flags)
+        if before is not None and follows(before, head):
+            held = (ns, head.thread_id, head.owner, branch, before.base)
             if len(nodes) <= MOST_IN_ONE:
-                flat = chain.from_iterable((moved, where, *nodes, *chains))
-                statement = append_sql(len(nodes)), tuple(flat)
-                return (yield from self._in_one(statement))
-            rows = yield f"{MOVE_KNOWN_HEAD} RETURNING 1", (*moved, *where)
+                flat = chain.from_iterable((held, *nodes))
+                return (yield from self._in_one((append_sql(len(nodes)), tuple(flat))))
+            rows = yield f"{IF_FOLLOWING} FOR KEY SHARE", held
             if not rows:
                 return False
+        else:
+            thread_id, owner, *moved = astuple(head)[:-2]
+            yield SETTLE_HEAD, (branch,)
+            if before is None:
+                yield ADD_HEAD, (ns, thread_id, owner, *moved, branch)
+            else:
+                yield MOVE_HEAD, (*moved, branch, ns, thread_id, owner)
         yield Many(ADD_NODE, nodes)
-        yield Many(ADD_CHAIN, chains)
         yield _COMMIT
         self.busy = False
         return True
@@ -211,20 +209,21 @@ _OWN: Final[dict[type, Any]] = {
 
 @lru_cache(maxsize=MOST_IN_ONE)
 def append_sql(count: int) -> str:
-    """Write the statement that moves a head and stores a group, both or neither."""
-    nodes = " UNION ALL ".join([_typed(_NODE_CASTS)] * count)
-    chains = " UNION ALL ".join([_typed(_CHAIN_CASTS)] * count)
+    """Write the statement that stores a group behind a head that follows its branch, or nothing.
+
+    The head's row is held, so that no erasure makes the digests anew meanwhile; others who append
+    to the branch meet at its next number.
+    """
+    rows = " UNION ALL ".join([_typed(_NODE_CASTS)] * count)
     return (
-        f"WITH moved AS ({MOVE_KNOWN_HEAD} RETURNING 1),"
-        f" nodes AS (INSERT INTO thusfar_node (namespace, {NODE}) {nodes}),"
-        f" chains AS (INSERT INTO thusfar_chain (namespace, {CHAIN}) {chains})"
-        " SELECT 1 FROM moved"
+        f"WITH held AS ({IF_FOLLOWING} FOR KEY SHARE)"
+        f" INSERT INTO thusfar_node (namespace, {NODE}) {rows} RETURNING 1"
     )
 
 
 def _typed(casts: list[str]) -> str:
     values = ", ".join(f"?::{cast}" for cast in casts)
-    return f"SELECT {values} WHERE EXISTS (SELECT 1 FROM moved)"
+    return f"SELECT {values} FROM held"
 
 
 @lru_cache(maxsize=512)

@@ -148,10 +148,7 @@ class FindArtifacts(_Question, frozen=True):
 
 
 class ReadTallies(_Question, frozen=True):
-    """Tally rows of one tokenizer whose nodes lie in `low … high`, oldest first.
-
-    With `limit`, only so many of the newest.
-    """
+    """Tally rows of one tokenizer for `low … high`, or the newest `limit`, oldest first."""
 
     tokenizer: str
     low: int
@@ -212,13 +209,11 @@ class AppendGroup(_Question, frozen=True):
         head: The new head.
         before: The head it replaces, as it was read; `None` when the owner had none.
         nodes: The group.
-        chains: Its digests.
     """
 
     head: HeadRow
     before: HeadRow | None
     nodes: tuple[NodeRow, ...]
-    chains: tuple[ChainRow, ...]
 
 
 class PutThread(_Question, frozen=True):
@@ -241,10 +236,9 @@ class DropHead(_Question, frozen=True):
 
 
 class AddNodes(_Question, frozen=True):
-    """Store new nodes with their digests."""
+    """Store new nodes; a head that stands at the end of their branch stays where it is."""
 
     nodes: tuple[NodeRow, ...]
-    chains: tuple[ChainRow, ...]
 
 
 class PutChains(_Question, frozen=True):
@@ -274,20 +268,23 @@ class ClearPending(_Question, frozen=True):
 
 
 class EraseNodes(_Question, frozen=True):
-    """Erase content, time and digests of nodes, and keep their places and ids.
-
-    Attributes:
-        nodes: Pairs of a node and its message id.
-    """
+    """Erase content and time of nodes, given with their ids, and keep place and id."""
 
     nodes: tuple[tuple[int, str], ...]
 
 
 class DropNodes(_Question, frozen=True):
-    """Delete nodes `low … high`, their digests, tallies, leaves; keep keys; zero `head_then`."""
+    """Delete nodes `low … high` with tallies and leaves; zero `head_then`."""
 
     low: int
     high: int
+
+
+class SpendKeys(_Question, frozen=True):
+    """Remember the keys of deleted messages, so that their ids are not used again."""
+
+    thread_id: str
+    keys: tuple[bytes, ...]
 
 
 class DropBranch(_Question, frozen=True):
@@ -370,6 +367,7 @@ Change = (
     | ClearPending
     | EraseNodes
     | DropNodes
+    | SpendKeys
     | DropBranch
     | DropThread
     | PutLeaf

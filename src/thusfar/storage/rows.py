@@ -16,6 +16,7 @@ import msgspec
 
 POSITION_BITS: Final = 24
 POSITION_MASK: Final = (1 << POSITION_BITS) - 1
+LARGEST_NODE: Final = (1 << 63) - 1  # what both databases hold in one column
 
 LIVE: Final = 0  # readable, and part of the transcript
 REMOVED: Final = 1  # kept, and out of the transcript
@@ -79,6 +80,8 @@ class HeadRow(msgspec.Struct, frozen=True, gc=False):
         updated_at: When the owner last appended or moved. Unit: milliseconds since 1970, UTC.
         tip: 1 when no stored message follows in the head's branch; `GUESSED` when the store
             remembered the row, so that only `AppendGroup` may follow. Not stored.
+        base: For the databases: the revision in the stored row, where the head follows the end of
+            its branch without being written; -1 where the row is the head. Not stored.
     """
 
     thread_id: str
@@ -97,6 +100,7 @@ class HeadRow(msgspec.Struct, frozen=True, gc=False):
     salt: str
     updated_at: int
     tip: int = 1
+    base: int = -1
 
 
 class NodeRow(msgspec.Struct, frozen=True, gc=False):
@@ -104,8 +108,9 @@ class NodeRow(msgspec.Struct, frozen=True, gc=False):
 
     Attributes:
         node: Its number.
-        key: Hash of namespace, thread id and message id; unique.
-        body: The message as stored JSON; `None` once redacted.
+        key: Hash of namespace, thread id and message id, unique, where the caller chose the id;
+            `None` for an id that was made here, which tells the number.
+        message_id: The message id; `None` where only the body has it, as in schema 1.
         state: One of `LIVE`, `REMOVED`, `REDACTED`, `STRANDED`.
         at: Position in its group, from 0.
         size: Messages in its group.
@@ -117,12 +122,15 @@ class NodeRow(msgspec.Struct, frozen=True, gc=False):
         flags: Bits.
         pending: As on the head.
         head_then: The owner's head when the group became an alternative; 0 otherwise.
-        erased_id: The message id, once the body is gone; `None` before.
+        digest: SHA-256 of role, name and parts; empty once redacted.
+        chain: Salted chained digest of the live messages of the path up to here, 32 bytes.
+        messages: Live messages of the path up to here.
+        body: The message as stored JSON; `None` once redacted.
     """
 
     node: int
-    key: bytes
-    body: str | None
+    key: bytes | None
+    message_id: str | None
     state: int
     at: int
     size: int
@@ -133,8 +141,11 @@ class NodeRow(msgspec.Struct, frozen=True, gc=False):
     run: int
     flags: int
     pending: str
-    head_then: int = 0
-    erased_id: str | None = None
+    head_then: int
+    digest: bytes
+    chain: bytes
+    messages: int
+    body: str | None
 
 
 class PageRow(msgspec.Struct, frozen=True, gc=False):
@@ -147,18 +158,11 @@ class PageRow(msgspec.Struct, frozen=True, gc=False):
     created_at: int
     depth: int
     flags: int
-    erased_id: str | None
+    message_id: str | None
 
 
 class ChainRow(msgspec.Struct, frozen=True, gc=False):
-    """The digests of one message, apart from its body.
-
-    Attributes:
-        node: The message's number.
-        digest: SHA-256 of role, name and parts; empty once redacted.
-        chain: Salted chained digest of the live messages up to here.
-        messages: Live messages up to here.
-    """
+    """The digests of one message, without the rest; fields as on `NodeRow`."""
 
     node: int
     digest: bytes
@@ -233,6 +237,11 @@ class TallyRow(msgspec.Struct, frozen=True, gc=False):
 
 
 Row = ThreadRow | HeadRow | NodeRow | ChainRow | BranchRow | LeafRow | ArtifactRow | TallyRow
+
+
+def follows(before: HeadRow, head: HeadRow) -> bool:
+    """Tell whether a head, as a database read or wrote it, moves without being written."""
+    return before.base >= 0 and before.node >> POSITION_BITS == head.node >> POSITION_BITS
 
 
 def branch_of(node: int) -> int:

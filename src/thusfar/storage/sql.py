@@ -31,7 +31,8 @@ from thusfar.storage.runs_sql import RUN_READS
 from thusfar.storage.statements import (
     ARTIFACT,
     CHAIN,
-    HEAD,
+    HEAD_NOW,
+    HEADS,
     NODE,
     READ_HEAD,
     READ_PAGE,
@@ -68,7 +69,7 @@ class Sql:
 
     def read_heads(self, ask: q.ReadHeads) -> Steps[list[HeadRow]]:
         """Answer `ReadHeads`."""
-        sql = f"SELECT {HEAD} FROM thusfar_head WHERE namespace = ? AND thread_id = ?"
+        sql = f"SELECT {HEAD_NOW} FROM {HEADS} WHERE h.namespace = ? AND h.thread_id = ?"
         rows = yield sql, (self.namespace, ask.thread_id)
         return sorted((HeadRow(*row) for row in rows), key=lambda head: head.owner)
 
@@ -119,7 +120,7 @@ class Sql:
     def read_chains(self, ask: q.ReadChains) -> Steps[list[ChainRow]]:
         """Answer `ReadChains`."""
         sql = (
-            f"SELECT {CHAIN} FROM thusfar_chain WHERE node BETWEEN ? AND ? AND namespace = ?"
+            f"SELECT {CHAIN} FROM thusfar_node WHERE node BETWEEN ? AND ? AND namespace = ?"
             " ORDER BY node"
         )
         rows = yield sql, (ask.low, ask.high, self.namespace)
@@ -173,7 +174,7 @@ class Sql:
         sql = (
             f"SELECT {columns}, coalesce(max(h.updated_at), 0) AS moved,"
             " coalesce(max(CASE WHEN h.owner = 'main' THEN h.messages END), 0) AS live"
-            " FROM thusfar_thread t LEFT JOIN thusfar_head h"
+            f" FROM thusfar_thread t LEFT JOIN (SELECT h.namespace, {HEAD_NOW} FROM {HEADS}) h"
             " ON h.namespace = t.namespace AND h.thread_id = t.thread_id"
             f" WHERE t.namespace = ? AND t.deleted = 0 GROUP BY t.namespace, {columns}"
         )

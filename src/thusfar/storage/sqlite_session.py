@@ -30,16 +30,17 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import HeadRow
+from thusfar.storage.rows import HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
 from thusfar.storage.statements import (
-    ADD_CHAIN,
     ADD_HEAD,
     ADD_NODE,
-    MOVE_KNOWN_HEAD,
+    ADD_NODE_FOLLOWING,
+    MOVE_HEAD,
     READ_TIP,
+    SETTLE_HEAD,
     Many,
 )
 
@@ -175,6 +176,11 @@ class Session:
         return HeadRow(*rows[0]) if rows else None
 
     def _begin_write(self) -> None:
+        self._begin_turn()
+        self.execute(_BEGIN_WRITE)
+
+    def _begin_turn(self) -> None:
+        """Wait for the other writers of this process."""
         if self.shared.read_only:
             raise StorageReadOnlyError(
                 "A write was asked of a store opened read-only.", fix="Open it without read_only."
@@ -187,22 +193,22 @@ class Session:
                 fix="Try again, or raise busy_timeout_seconds.",
             )
         self._writing = self.busy = True
-        self.execute(_BEGIN_WRITE)
 
     def _append(self, ask: q.AppendGroup) -> bool:
-        if not self._writing:
-            self._begin_write()
         namespace, heads = self.sql.namespace, self.shared.heads
+        if not self._writing:
+            # One statement is a transaction of its own, begun with the lock of the file.
+            self._begin_turn() if len(ask.nodes) == 1 else self._begin_write()
         try:
             stored = self._store_group(namespace, ask)
-            if stored:
+            if stored and self.connection.in_transaction:
                 self._cursor.execute("COMMIT")
         except apsw.ConstraintError:
             stored = False
         except apsw.Error as error:
             raise translated(error) from error
         if stored:
-            heads.remember(namespace, ask.head)
+            heads.remember(namespace, ask)
             self._release()
         else:
             heads.mistrust(namespace, ask.head)
@@ -211,20 +217,30 @@ class Session:
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
         """Store a group and its head; an id that is stored already fails a statement."""
-        execute, before = self._cursor.execute, ask.before
-        thread_id, owner, *moved, _ = astuple(ask.head)
-        if before is None:
-            execute(ADD_HEAD, (namespace, thread_id, owner, *moved))
-        else:
-            where = (namespace, thread_id, owner, before.revision, before.salt, before.flags)
-            execute(MOVE_KNOWN_HEAD, (*moved, *where))
+        execute, head, before = self._cursor.execute, ask.head, ask.before
+        nodes = [(namespace, *astuple(node)) for node in ask.nodes]
+        if before is not None and follows(before, head):
+            branch = branch_of(head.node)
+            held = (namespace, head.thread_id, head.owner, branch, before.base)
+            execute(ADD_NODE_FOLLOWING, nodes[0] + held)
             if not self.connection.changes():
                 return False
-        for node in ask.nodes:
-            execute(ADD_NODE, (namespace, *astuple(node)))
-        for chain in ask.chains:
-            execute(ADD_CHAIN, (namespace, *astuple(chain)))
+            del nodes[0]
+        else:
+            self._write_head(namespace, ask)
+        for node in nodes:
+            execute(ADD_NODE, node)
         return True
+
+    def _write_head(self, namespace: str, ask: q.AppendGroup) -> None:
+        """Let a head follow the branch that its group is added to, and nobody else's."""
+        branch = branch_of(ask.head.node)
+        self._cursor.execute(SETTLE_HEAD, (branch,))
+        thread_id, owner, *moved = astuple(ask.head)[:-2]
+        if ask.before is None:
+            self._cursor.execute(ADD_HEAD, (namespace, thread_id, owner, *moved, branch))
+        else:
+            self._cursor.execute(MOVE_HEAD, (*moved, branch, namespace, thread_id, owner))
 
     def _write_run(self, ask: Any) -> Any:
         """Carry out a write of a run, or undo it where it found something else than it expected."""

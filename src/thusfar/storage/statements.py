@@ -1,4 +1,9 @@
-"""Statements: the SQL text that both databases read, and how several are handed over."""
+"""Statements: the SQL text that both databases read, and how several are handed over.
+
+A head that *follows* its branch stands on the newest message of it, and an append behind it writes
+no head row: what the row would say is in the message's. `follows` is the branch; `revision` and
+`node` are as of when the row was written, and one revision is added for each message behind it.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +30,37 @@ HEAD: Final = (
     " chain, messages, salt, updated_at"
 )
 NODE: Final = (
-    "node, key, body, state, at, size, created_at, depth, turn, exchange, run, flags, pending,"
-    " head_then, erased_id"
+    "node, key, message_id, state, at, size, created_at, depth, turn, exchange, run, flags,"
+    " pending, head_then, digest, chain, messages, body"
 )
-PAGE: Final = "node, body, state, at, created_at, depth, flags, erased_id"
+PAGE: Final = "node, body, state, at, created_at, depth, flags, message_id"
 CHAIN: Final = "node, digest, chain, messages"
 ARTIFACT: Final = "key, thread_id, first, node, kind, body, created_at"
+
+HEADS: Final = (
+    "thusfar_head h LEFT JOIN thusfar_node n ON n.node = (SELECT max(m.node) FROM thusfar_node m"
+    " WHERE m.node >= h.node AND m.node < ((h.follows + 1) << 24))"
+)
+"""Heads, each with the newest message of the branch that it follows."""
+
+_NOW: Final = {
+    "revision": "h.revision + coalesce(n.node - h.node, 0)",
+    "head_id": "CASE WHEN n.node IS NULL THEN h.head_id ELSE n.message_id END",
+    "flags": "CASE WHEN n.node IS NULL THEN h.flags ELSE n.flags | (h.flags & 128) END",
+    "updated_at": "coalesce(n.created_at, h.updated_at)",
+    **{
+        name: f"coalesce(n.{name}, h.{name})"
+        for name in ("node", "depth", "turn", "exchange", "run", "pending", "chain", "messages")
+    },
+}
+
+
+def _names(columns: str) -> list[str]:
+    return [name.strip() for name in columns.split(",")]
+
+
+HEAD_NOW: Final = ", ".join(f"{_NOW.get(name, f'h.{name}')} AS {name}" for name in _names(HEAD))
+"""The columns of a head, of `HEADS`, as it stands now."""
 
 
 def marks(count: int) -> str:
@@ -38,32 +68,49 @@ def marks(count: int) -> str:
     return ", ".join("?" * count)
 
 
-_HEAD_OF: Final = "FROM thusfar_head h WHERE namespace = ? AND thread_id = ? AND owner = ?"
-READ_HEAD: Final = f"SELECT {HEAD} {_HEAD_OF}"
-READ_TIP: Final = (
-    f"SELECT {HEAD}, CASE WHEN EXISTS (SELECT 1 FROM thusfar_node n WHERE n.node = h.node + 1)"
-    f" THEN 0 ELSE 1 END {_HEAD_OF}"
+_OF_OWNER: Final = "namespace = ? AND thread_id = ? AND owner = ?"
+READ_HEAD: Final = (
+    f"SELECT {HEAD_NOW} FROM {HEADS} WHERE h.namespace = ? AND h.thread_id = ? AND h.owner = ?"
+)
+READ_TIP: Final = READ_HEAD.replace(
+    " FROM thusfar_head",
+    ", CASE WHEN n.node IS NOT NULL THEN 1 WHEN EXISTS"
+    " (SELECT 1 FROM thusfar_node f WHERE f.node = h.node + 1) THEN 0 ELSE 1 END,"
+    " CASE WHEN n.node IS NULL THEN -1 ELSE h.revision END FROM thusfar_head",
+    1,
 )
 READ_PAGE: Final = (
     f"SELECT {PAGE} FROM thusfar_node WHERE node BETWEEN ? AND ? AND namespace = ?"
     " ORDER BY node DESC"
 )
-ADD_NODE: Final = f"INSERT INTO thusfar_node (namespace, {NODE}) VALUES ({marks(16)})"
-ADD_CHAIN: Final = f"INSERT INTO thusfar_chain (namespace, {CHAIN}) VALUES ({marks(5)})"
-MOVE_HEAD: Final = (
-    "UPDATE thusfar_head SET revision = ?, node = ?, head_id = ?, depth = ?, turn = ?,"
-    " exchange = ?, run = ?, flags = ?, pending = ?, chain = ?, messages = ?, salt = ?,"
-    " updated_at = ? WHERE namespace = ? AND thread_id = ? AND owner = ?"
+ADD_NODE: Final = f"INSERT INTO thusfar_node (namespace, {NODE}) VALUES ({marks(19)})"
+IF_FOLLOWING: Final = (
+    f"SELECT 1 FROM thusfar_head WHERE {_OF_OWNER} AND follows = ? AND revision = ?"
 )
-MOVE_KNOWN_HEAD: Final = f"{MOVE_HEAD} AND revision = ? AND salt = ? AND flags = ?"
-ADD_HEAD: Final = f"INSERT INTO thusfar_head (namespace, {HEAD}) VALUES ({marks(16)})"
+ADD_NODE_FOLLOWING: Final = (
+    f"INSERT INTO thusfar_node (namespace, {NODE}) SELECT {marks(19)} WHERE EXISTS ({IF_FOLLOWING})"
+)
+ADD_HEAD: Final = f"INSERT INTO thusfar_head (namespace, {HEAD}, follows) VALUES ({marks(17)})"
+MOVE_HEAD: Final = (
+    "UPDATE thusfar_head SET "
+    + ", ".join(f"{name} = ?" for name in _names(HEAD)[2:])
+    + f", follows = ? WHERE {_OF_OWNER}"
+)
 PUT_HEAD: Final = (
     f"{ADD_HEAD} ON CONFLICT (namespace, thread_id, owner) DO UPDATE SET "
-    + ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in HEAD.split(",")[2:])
+    + ", ".join(f"{name} = excluded.{name}" for name in [*_names(HEAD)[2:], "follows"])
 )
+SETTLE_HEAD: Final = (
+    "UPDATE thusfar_head SET "
+    + ", ".join(f"{name} = s.{name}" for name in _NOW)
+    + f", follows = NULL FROM (SELECT h.namespace, {HEAD_NOW} FROM {HEADS} WHERE h.follows = ?) s"
+    " WHERE thusfar_head.namespace = s.namespace AND thusfar_head.thread_id = s.thread_id"
+    " AND thusfar_head.owner = s.owner"
+)
+"""Let the head that follows a branch stay where it stands."""
 PUT_THREAD: Final = (
     f"INSERT INTO thusfar_thread (namespace, {THREAD}) VALUES ({marks(9)})"
     " ON CONFLICT (namespace, thread_id) DO UPDATE SET "
-    + ", ".join(f"{name.strip()} = excluded.{name.strip()}" for name in THREAD.split(",")[1:])
+    + ", ".join(f"{name} = excluded.{name}" for name in _names(THREAD)[1:])
 )
 READ_THREAD: Final = f"SELECT {THREAD} FROM thusfar_thread WHERE namespace = ? AND thread_id = ?"

@@ -13,43 +13,36 @@ from __future__ import annotations
 # ruff: noqa: A002 - `id` and `open` are the words of the contract
 import os
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from thusfar.drive import Steps
 from thusfar.errors import (
-    IdentityConflictError,
-    MessageRedactedError,
     ThreadError,
 )
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
 from thusfar.storage.rows import (
     ALTERNATIVE,
-    EDITED,
     GUESSED,
     POSITION_MASK,
-    REDACTED,
     SPENT,
-    ChainRow,
     HeadRow,
     LeafRow,
     NodeRow,
     ThreadRow,
     first_of,
 )
-from thusfar.thread.following import follow
+from thusfar.thread.following import LAST_POSITION, follow
+from thusfar.thread.ids import node_in
 from thusfar.thread.paths import (
     Context,
-    decode,
     find,
-    id_at,
-    id_of,
     maybe_thread,
-    parent_of,
     place_at,
     require_boundary,
 )
-from thusfar.thread.preparing import Messages, Prepared, prepare, same_content
+from thusfar.thread.preparing import Messages, Prepared, prepare
+from thusfar.thread.replaying import HEAD, After, Head, refuse_spent, replay, stored
 from thusfar.thread.tracking import (
     ROOT,
     Mark,
@@ -59,17 +52,6 @@ from thusfar.thread.tracking import (
     place_of_head,
 )
 from thusfar.thread.values import ThreadCommit
-
-
-class Head:
-    """Stands for the owner's head at the moment of the append, where a place is expected."""
-
-    def __repr__(self) -> str:
-        return "HEAD"
-
-
-HEAD: Final = Head()
-After = str | None | Head
 
 
 def append_steps(
@@ -84,6 +66,10 @@ def append_steps(
     """Append one causal group; see `Thread.append`."""
     group = prepare(ctx, messages)
     at = clock()
+    # No unique key says of an id that was made here that its message is stored already.
+    made_here = any(one.message.id and node_in(one.message.id) for one in group)
+    if made_here and (found := (yield from stored(ctx, group))):
+        return (yield from replay(ctx, group, found, after))
     behind_head, guess = isinstance(after, Head), True
     while True:
         head: HeadRow | None = yield q.Lock(ctx.thread_id, ctx.owner, not behind_head, guess)
@@ -94,7 +80,7 @@ def append_steps(
         if plain is None or head is None:
             commit = yield from _append_after(ctx, group, head, after, at, open=open, exact=exact)
         elif (yield plain):
-            commit = _receipt(ctx, group, head.head_id, at)
+            commit = _receipt(ctx, plain.nodes, head.head_id, at)
         else:
             commit = yield from _replayed(ctx, group, after)
         if commit is not None:
@@ -123,32 +109,32 @@ def _append_after(
     except ThreadError:
         if head.tip == GUESSED:
             return None
-        if given and (found := (yield from stored(group))):
+        if given and (found := (yield from stored(ctx, group))):
             return (yield from replay(ctx, group, found, after))
         raise
+    needs_lock = place.node != head.node or head.flags & SPENT or not has_room(place)
+    if head.tip == GUESSED and needs_lock:
+        return None
     if head.flags & SPENT:
         yield from refuse_spent(group)
     if place.node == head.node:
         grown = yield from grow(ctx, place, tip=bool(head.tip), spent=head.flags & SPENT)
-        nodes, chains = rows_of(group, marks, place, grown, head.salt, at)
-        moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
-        if (yield q.AppendGroup(moved, before, nodes, chains)):
-            return _receipt(ctx, group, parent, at)
-    elif head.tip == GUESSED:
-        return None
+        nodes = rows_of(group, marks, place, grown, head.salt, at)
+        if (yield q.AppendGroup(head_on(head, marks[-1], nodes, at), before, nodes)):
+            return _receipt(ctx, nodes, parent, at)
     else:
-        if given and (found := (yield from stored(group))):
+        if given and (found := (yield from stored(ctx, group))):
             return (yield from replay(ctx, group, found, after))
-        yield from add_alternative(ctx, group, marks, place, head, at)
-        return _receipt(ctx, group, parent, at, beside=head.head_id)
+        nodes = yield from add_alternative(ctx, group, marks, place, head, at)
+        return _receipt(ctx, nodes, parent, at, beside=head.head_id)
     return (yield from _replayed(ctx, group, after))
 
 
 def _receipt(
-    ctx: Context, group: Sequence[Prepared], parent: str, at: int, *, beside: str | None = None
+    ctx: Context, nodes: Sequence[NodeRow], parent: str, at: int, *, beside: str | None = None
 ) -> ThreadCommit:
     """Make the receipt of a group; `beside` is the head it did not become, empty for none."""
-    ids = tuple([one.message.id or "" for one in group])
+    ids = tuple([node.message_id or "" for node in nodes])
     return ThreadCommit(
         thread_id=ctx.thread_id,
         status="selected" if beside is None else "alternative",
@@ -161,7 +147,7 @@ def _receipt(
 
 def _replayed(ctx: Context, group: Sequence[Prepared], after: After) -> Steps[ThreadCommit | None]:
     """Answer an append that was not written from what is stored already, if it is."""
-    found = yield from stored(group)
+    found = yield from stored(ctx, group)
     return (yield from replay(ctx, group, found, after)) if found else None
 
 
@@ -221,12 +207,17 @@ def grow(ctx: Context, place: Place, *, tip: bool, spent: int = 0) -> Steps[int]
         spent: Whether branches of the thread were deleted. Then other branches may follow the tip
             all the same, and these are older than what is stored now.
     """
-    if tip and place.node and place.node & POSITION_MASK < POSITION_MASK - 1_000_000:
+    if tip and has_room(place):
         forks = (yield q.ReadForks(ctx.thread_id, place.node, place.node)) if spent else ()
         if not forks:
             return place.node + 1
     branch: int = yield q.NewBranch(ctx.thread_id, place.node, place.depth + 1)
     return first_of(branch)
+
+
+def has_room(place: Place) -> bool:
+    """Tell whether the branch of a place can take another group."""
+    return place.node > 0 and place.node & POSITION_MASK < LAST_POSITION
 
 
 def rows_of(
@@ -240,18 +231,21 @@ def rows_of(
     flags: int = 0,
     head_then: int = 0,
     states: Sequence[int] | None = None,
-) -> tuple[tuple[NodeRow, ...], tuple[ChainRow, ...]]:
+) -> tuple[NodeRow, ...]:
     """Make the rows of a group whose first node has the number `node`."""
     nodes: list[NodeRow] = []
-    chains: list[ChainRow] = []
     chain, live, size = place.chain, place.messages, len(group)
     for i, (one, mark) in enumerate(zip(group, marks, strict=True)):
         state = states[i] if states else 0
+        message_id, body = one.at(node + i)
+        if not state:
+            chain = extended(chain, one.digest, salt)
+            live += 1
         nodes.append(
             NodeRow(
                 node + i,
                 one.key,
-                one.body,
+                message_id,
                 state,
                 i,
                 size,
@@ -263,35 +257,36 @@ def rows_of(
                 mark.flags | flags,
                 mark.pending,
                 head_then,
+                one.digest,
+                chain,
+                live,
+                body,
             )
         )
-        if not state:
-            chain = extended(chain, one.digest, salt)
-            live += 1
-        chains.append(ChainRow(node + i, one.digest, chain, live))
-    return tuple(nodes), tuple(chains)
+    return tuple(nodes)
 
 
-def head_on(
-    head: HeadRow, last: Prepared, mark: Mark, node: NodeRow, chain: ChainRow, at: int
-) -> HeadRow:
+def head_on(head: HeadRow, mark: Mark, nodes: Sequence[NodeRow], at: int) -> HeadRow:
     """Move a head onto the last message of a group."""
+    node = nodes[-1]
     return HeadRow(
         head.thread_id,
         head.owner,
-        head.revision + 1,
+        head.revision + len(nodes),
         node.node,
-        last.message.id or "",
+        node.message_id or "",
         mark.depth,
         mark.turn,
         mark.exchange,
         mark.run,
         node.flags | head.flags & SPENT,
         mark.pending,
-        chain.chain,
-        chain.messages,
+        node.chain,
+        node.messages,
         head.salt,
         at,
+        1,
+        head.base,
     )
 
 
@@ -302,94 +297,19 @@ def add_alternative(
     place: Place,
     head: HeadRow,
     at: int,
-) -> Steps[None]:
+) -> Steps[tuple[NodeRow, ...]]:
     """Within a lock: store a group beside the selected path, remembered as where it continues."""
     following: list[NodeRow] = (
         (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
     )
     first = yield from grow(ctx, place, tip=not following, spent=head.flags & SPENT)
-    nodes, chains = rows_of(
+    nodes = rows_of(
         group, marks, place, first, head.salt, at, flags=ALTERNATIVE, head_then=head.node
     )
-    changes: list[Any] = [q.AddNodes(nodes, chains)]
+    changes: list[Any] = [q.AddNodes(nodes)]
     if place.node:
         changes.append(q.MoveLeaves(ctx.thread_id, place.node, nodes[-1].node))
     if first & POSITION_MASK == 0:
         changes.append(q.PutLeaf(LeafRow(first, ctx.thread_id, nodes[-1].node)))
     yield q.Write(tuple(changes))
-
-
-def stored(group: Sequence[Prepared]) -> Steps[dict[bytes, NodeRow]]:
-    """Find which messages of a group are stored already."""
-    found: dict[bytes, NodeRow] = yield q.FindNodes(tuple(one.key for one in group))
-    return found
-
-
-def refuse_spent(group: Sequence[Prepared]) -> Steps[None]:
-    """Refuse ids whose messages were deleted with a branch."""
-    spent = yield q.FindSpent(tuple(one.key for one in group))
-    if spent:
-        raise MessageRedactedError(
-            "An id belonged to a message that was deleted with its branch.",
-            fix="Append under a new id.",
-        )
-
-
-def replay(
-    ctx: Context, group: Sequence[Prepared], found: dict[bytes, NodeRow], after: After
-) -> Steps[ThreadCommit]:
-    """Answer an append whose messages are stored already, if they are stored exactly so.
-
-    Raises:
-        MessageRedactedError: `MESSAGE_REDACTED`, for an erased message.
-        IdentityConflictError: `IDENTITY_CONFLICT`, for another content, group or position.
-    """
-    rows = [found.get(one.key) for one in group]
-    for row in rows:
-        if row is not None and row.state == REDACTED:
-            raise MessageRedactedError(
-                "An id belonged to a message that was redacted.", fix="Append under a new id."
-            )
-    same = all(
-        row is not None
-        and row.at == i
-        and row.size == len(group)
-        and not row.flags & EDITED
-        and same_content(decode(row), one.message)
-        for i, (row, one) in enumerate(zip(rows, group, strict=True))
-    )
-    first, last = rows[0], rows[-1]
-    if not same or first is None or last is None or last.node - first.node != len(group) - 1:
-        raise _conflict(ctx)
-    parent = yield from parent_of(first)
-    parent_id = yield from id_at(parent)
-    if not isinstance(after, Head) and after != parent_id:
-        raise _conflict(ctx)
-    return (yield from commit_of(ctx, first, last, parent_id))
-
-
-def commit_of(
-    ctx: Context, first: NodeRow, last: NodeRow, parent_id: str | None
-) -> Steps[ThreadCommit]:
-    """Make again the receipt that the append of a stored group returned."""
-    rows: list[NodeRow] = yield q.ReadNodes(first.node, last.node)
-    ids = tuple(id_of(row) for row in rows)
-    alternative = bool(first.flags & ALTERNATIVE)
-    selected = (yield from id_at(first.head_then)) if alternative else ids[-1]
-    return ThreadCommit(
-        thread_id=ctx.thread_id,
-        status="alternative" if alternative else "selected",
-        message_ids=ids,
-        parent_id=parent_id,
-        selected_head=selected,
-        committed_at=first.created_at,
-        replayed=True,
-    )
-
-
-def _conflict(ctx: Context) -> IdentityConflictError:
-    return IdentityConflictError(
-        "A message id is stored with other content, in another group or at another position.",
-        fix="Repeat the append exactly, or use new ids.",
-        thread_id=ctx.thread_id,
-    )
+    return nodes

@@ -180,6 +180,7 @@ def delete_branch_steps(ctx: Context, clock: Clock, message_id: str) -> Steps[Er
             changes.append(q.DropBranch(branch_of(low)))
     if target.at:
         changes.append(q.ResizeGroup(target.node - target.at, target.node - 1))
+    changes.append(q.SpendKeys(ctx.thread_id, tuple(map(ctx.key, ids))))
     changes.append(q.PutThread(msgspec.structs.replace(thread, spent=1, updated_at=clock())))
     changes += [
         q.PutHead(msgspec.structs.replace(head, flags=head.flags | SPENT)) for head in heads

@@ -18,7 +18,6 @@ from thusfar.storage.rows import (
     LIVE,
     POSITION_MASK,
     SPENT,
-    ChainRow,
     HeadRow,
     NodeRow,
 )
@@ -50,12 +49,13 @@ def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
     turn, run, flags = turn_after(head.turn, head.run, head.flags, depth, facts)
     flags |= BOUNDARY
     chain, live = extended(head.chain, one.digest, head.salt), head.messages + 1
+    message_id, body = one.at(node)
     moved = HeadRow(
         head.thread_id,
         head.owner,
         head.revision + 1,
         node,
-        one.message.id or "",
+        message_id,
         depth,
         turn,
         depth,
@@ -67,8 +67,26 @@ def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
         head.salt,
         at,
         GUESSED,
+        head.base,
     )
     row = NodeRow(
-        node, one.key, one.body, LIVE, 0, 1, at, depth, turn, depth, run, flags, "", 0, None
+        node,
+        one.key,
+        message_id,
+        LIVE,
+        0,
+        1,
+        at,
+        depth,
+        turn,
+        depth,
+        run,
+        flags,
+        "",
+        0,
+        one.digest,
+        chain,
+        live,
+        body,
     )
-    return AppendGroup(moved, head, (row,), (ChainRow(node, one.digest, chain, live),))
+    return AppendGroup(moved, head, (row,))

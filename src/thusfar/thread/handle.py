@@ -16,9 +16,9 @@ from thusfar.errors import OptionsError, StorageError, ThreadCommitError
 from thusfar.messages import Message, Part
 from thusfar.storage.base import Store, check_id
 from thusfar.thread import appending, listing, moving, reading
-from thusfar.thread.appending import HEAD, After
 from thusfar.thread.paths import Context
 from thusfar.thread.preparing import Messages
+from thusfar.thread.replaying import HEAD, After
 from thusfar.thread.values import (
     ThreadCommit,
     ThreadInfo,

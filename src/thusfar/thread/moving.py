@@ -26,20 +26,15 @@ from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
 from thusfar.storage.rows import EDITED, REDACTED, SPENT, HeadRow, LeafRow, NodeRow
 from thusfar.thread.appending import (
-    commit_of,
     empty_head,
     grow,
     head_on,
     place_after,
-    refuse_spent,
-    replay,
     rows_of,
-    stored,
 )
 from thusfar.thread.paths import (
     Context,
     Range,
-    chain_at,
     decode,
     find,
     group_end,
@@ -56,7 +51,8 @@ from thusfar.thread.paths import (
 )
 from thusfar.thread.preparing import Messages, Prepared, prepare, prepare_one, same_content
 from thusfar.thread.reading import read_steps
-from thusfar.thread.tracking import ROOT, Place, advance
+from thusfar.thread.replaying import commit_of, refuse_spent, replay, stored
+from thusfar.thread.tracking import ROOT, Place, advance, place_of_node
 from thusfar.thread.values import ThreadCommit, ThreadSnapshot
 
 MAIN = "main"
@@ -79,8 +75,8 @@ def edit_steps(
     message = _edited(old, content, id=id, metadata=metadata)
     one = prepare_one(ctx, message)
     parent = yield from parent_of(target)
-    if one.given and (found := (yield from stored((one,)))):
-        return (yield from _replay_edit(ctx, one, found[one.key], parent, target))
+    if one.given and (found := (yield from stored(ctx, (one,)))):
+        return (yield from _replay_edit(ctx, one, found[message.id or ""], parent, target))
     if head.flags & SPENT:
         yield from refuse_spent((one,))
     place = yield from place_at(parent)
@@ -94,7 +90,7 @@ def regenerate_steps(
     group = prepare(ctx, messages)
     at = clock()
     head = yield from locked_head(ctx, at)
-    if any(one.given for one in group) and (found := (yield from stored(group))):
+    if any(one.given for one in group) and (found := (yield from stored(ctx, group))):
         return (yield from replay(ctx, group, found, question))
     if head.flags & SPENT:
         yield from refuse_spent(group)
@@ -118,15 +114,15 @@ def _select_new(
         (yield q.ReadNodes(place.node + 1, place.node + 1)) if place.node else []
     )
     first = yield from grow(ctx, place, tip=not following, spent=head.flags & SPENT)
-    nodes, chains = rows_of(group, marks, place, first, head.salt, at, flags=flags)
-    moved = head_on(head, group[-1], marks[-1], nodes[-1], chains[-1], at)
+    nodes = rows_of(group, marks, place, first, head.salt, at, flags=flags)
+    moved = head_on(head, marks[-1], nodes, at)
     left = yield from left_behind(ctx, head, place.node, place.depth)
-    yield q.Write((q.AddNodes(nodes, chains), q.PutHead(moved), *left))
+    yield q.Write((q.AddNodes(nodes), q.PutHead(moved), *left))
     parent_id = yield from id_at(place.node)
     return ThreadCommit(
         thread_id=ctx.thread_id,
         status="selected",
-        message_ids=tuple(one.message.id or "" for one in group),
+        message_ids=tuple(id_of(row) for row in nodes),
         parent_id=parent_id,
         selected_head=moved.head_id,
         committed_at=at,
@@ -235,19 +231,17 @@ def rewind_steps(ctx: Context, clock: Clock, message_id: str | None) -> Steps[Th
 def move_head(ctx: Context, head: HeadRow, node: int, at: int) -> Steps[HeadRow]:
     """Within a lock: put the head on a node and remember what it leaves."""
     row = (yield from node_at(node)) if node else None
-    moved = yield from head_at(head, row, at)
+    moved = head_at(head, row, at)
     left = yield from left_behind(ctx, head, node, moved.depth)
     yield q.Write((q.PutHead(moved), *left))
     return moved
 
 
-def head_at(head: HeadRow, row: NodeRow | None, at: int) -> Steps[HeadRow]:
+def head_at(head: HeadRow, row: NodeRow | None, at: int) -> HeadRow:
     """Make the head row for a stored place; `None` is the root."""
     place, head_id = ROOT, ""
     if row is not None:
-        place = yield from place_at(row.node)
-        head_id = id_of(row)
-    chain = (yield from chain_at(row.node)).chain if row else ROOT.chain
+        place, head_id = place_of_node(row), id_of(row)
     return HeadRow(
         head.thread_id,
         head.owner,
@@ -260,7 +254,7 @@ def head_at(head: HeadRow, row: NodeRow | None, at: int) -> Steps[HeadRow]:
         place.run,
         place.flags | head.flags & SPENT,
         place.pending,
-        chain,
+        place.chain,
         place.messages,
         head.salt,
         at,
@@ -309,7 +303,7 @@ def fork_steps(ctx: Context, clock: Clock, owner: str, at_message: str | None) -
         require_boundary(row)
     elif source is not None and source.node:
         row = yield from node_at(source.node)
-    made = yield from head_at(empty_head(thread, owner, at), row, at)
+    made = head_at(empty_head(thread, owner, at), row, at)
     yield q.Write((q.PutHead(made),))
 
 

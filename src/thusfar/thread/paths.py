@@ -35,6 +35,7 @@ from thusfar.storage.rows import (
     branch_of,
     first_of,
 )
+from thusfar.thread.ids import node_in
 from thusfar.thread.tracking import ROOT, Place, place_of_node
 
 
@@ -115,25 +116,41 @@ def find(ctx: Context, message_id: str) -> Steps[NodeRow]:
 
 def find_all(ctx: Context, message_ids: tuple[str, ...]) -> Steps[dict[str, NodeRow]]:
     """Read the nodes of messages, by id; errors as for `find`."""
-    keys = {ctx.key(message_id): message_id for message_id in message_ids}
-    found: dict[bytes, NodeRow] = yield q.FindNodes(tuple(keys))
-    missing = tuple(key for key in keys if key not in found)
+    found = yield from look_up(ctx, message_ids)
+    missing = {ctx.key(i): i for i in message_ids if i not in found}
     if missing:
         yield from maybe_thread(ctx)
-        spent = yield q.FindSpent(missing)
+        spent = yield q.FindSpent(tuple(missing))
         if spent:
             raise MessageRedactedError(
                 "A message was deleted with its branch.",
                 fix="Use a message that is still stored.",
-                message_id=keys[spent[0]],
+                message_id=missing[spent[0]],
             )
         raise MessageNotFoundError(
             "A message is not stored in this thread.",
             fix="Use an id that the thread has returned.",
             thread_id=ctx.thread_id,
-            message_id=keys[missing[0]],
+            message_id=next(iter(missing.values())),
         )
-    return {message_id: found[key] for key, message_id in keys.items()}
+    return {message_id: found[message_id] for message_id in message_ids}
+
+
+def look_up(ctx: Context, message_ids: Sequence[str]) -> Steps[dict[str, NodeRow]]:
+    """Read the nodes of those messages that are stored, by id."""
+    found: dict[str, NodeRow] = {}
+    for message_id in message_ids:
+        if node := node_in(message_id):
+            rows: list[NodeRow] = yield q.ReadNodes(node, node)
+            if rows and rows[0].message_id == message_id and not rows[0].key:
+                branch = yield from branch_row(branch_of(node))
+                if branch.thread_id == ctx.thread_id:
+                    found[message_id] = rows[0]
+    keys = {ctx.key(i): i for i in message_ids if i not in found}
+    if keys:
+        rows_by_key: dict[bytes, NodeRow] = yield q.FindNodes(tuple(keys))
+        found.update((keys[key], row) for key, row in rows_by_key.items())
+    return found
 
 
 def node_at(node: int) -> Steps[NodeRow]:
@@ -156,9 +173,7 @@ def place_at(node: int) -> Steps[Place]:
     """Tell where a path stands after a node; 0 is the root."""
     if not node:
         return ROOT
-    row = yield from node_at(node)
-    chain = yield from chain_at(node)
-    return place_of_node(row, chain)
+    return place_of_node((yield from node_at(node)))
 
 
 def parent_of(row: NodeRow | PageRow) -> Steps[int]:
@@ -264,8 +279,8 @@ def decode_all(rows: Sequence[NodeRow | PageRow]) -> list[Message | None]:
 
 def id_of(row: NodeRow | PageRow) -> str:
     """Tell the message id of a node."""
-    if row.erased_id is not None:
-        return row.erased_id
+    if row.message_id is not None:
+        return row.message_id
     message_id = decode(row).id
     if message_id is None:
         raise damaged("A stored message had no id.", node=row.node)

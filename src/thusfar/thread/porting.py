@@ -28,7 +28,6 @@ from thusfar.storage.rows import (
     REDACTED,
     REMOVED,
     STRANDED,
-    ChainRow,
     HeadRow,
     LeafRow,
     NodeRow,
@@ -167,11 +166,9 @@ class Build:
     def __init__(self, ctx: Context, thread: ThreadRow, at: int) -> None:
         self.ctx, self.thread, self.at = ctx, thread, at
         self.nodes: list[NodeRow] = []
-        self.chains: list[ChainRow] = []
         self.stored: dict[str, Stored] = {}
         self.late: list[Any] = []
         self.then: dict[int, str] = {}
-        self.erased: dict[int, str] = {}
 
     def take(self, record: dict[str, Any]) -> Steps[None]:
         """Take one line."""
@@ -233,21 +230,18 @@ class Build:
         if marks is None:
             marks = advance(place, [one.message for one in group], exact=False)
         first = yield from grow(self.ctx, place, tip=tip)
-        nodes, chains = rows_of(
+        nodes = rows_of(
             group, marks, place, first, self.thread.salt, created_at, flags=flags, states=states
         )
         if parent is not None and first & POSITION_MASK:
             self.stored[parent] = Stored(place, tip=False)
         last = len(nodes) - 1
-        for i, (node, chain, one) in enumerate(zip(nodes, chains, group, strict=True)):
-            message_id = one.message.id
+        for i, node in enumerate(nodes):
+            message_id = node.message_id
             if message_id is None or message_id in self.stored:
                 raise ValueError("a message id was given twice")
-            self.stored[message_id] = Stored(place_of_node(node, chain), tip=i == last)
-            if node.state == REDACTED:
-                self.erased[node.node] = message_id
+            self.stored[message_id] = Stored(place_of_node(node), tip=i == last)
         self.nodes += nodes
-        self.chains += chains
         return list(nodes)
 
     def _take_group(self, record: dict[str, Any]) -> Steps[None]:
@@ -279,22 +273,20 @@ class Build:
         if "redacted" in value:
             message_id = check_id(value["redacted"], "message id")
             stand_in = Message("user", id=message_id)
-            return Prepared(stand_in, "", b"", self.ctx.key(message_id), given=True)
+            return Prepared(stand_in, "", b"", self.ctx.key(message_id))
         return prepare_one(self.ctx, message_from_json(value))
 
     def changes(self) -> tuple[Any, ...]:
         """Say what is to be written."""
         nodes = tuple(self._finished(node) for node in self.nodes)
-        return (q.AddNodes(nodes, tuple(self.chains)), *self.late)
+        return (q.AddNodes(nodes), *self.late)
 
     def _finished(self, node: NodeRow) -> NodeRow:
         then = self.then.get(node.node)
         if then is not None:
             node = msgspec.structs.replace(node, head_then=self.stored[then].place.node)
         if node.state == REDACTED:
-            node = msgspec.structs.replace(
-                node, body=None, created_at=0, pending="", erased_id=self.erased[node.node]
-            )
+            node = msgspec.structs.replace(node, body=None, created_at=0, pending="")
         return node
 
 

@@ -5,7 +5,6 @@ Everything that can be refused is refused here, before anything is written.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -20,6 +19,7 @@ from thusfar.codec import (
 from thusfar.errors import InvalidGroupError, InvalidMessageError, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.storage.base import check_id
+from thusfar.thread.ids import made_id
 from thusfar.thread.paths import Context
 from thusfar.thread.tracking import digest_of
 
@@ -30,23 +30,29 @@ class Prepared(NamedTuple):
     """One message, ready to be stored.
 
     Attributes:
-        message: With its id.
-        body: As stored JSON.
+        message: With its id, if the caller chose one.
+        body: As stored JSON; empty while there is no id.
         digest: 32 bytes.
-        key: Hash of its id.
-        given: Whether the caller chose the id.
+        key: Hash of its id; `None` while there is none.
     """
 
     message: Message
     body: str
     digest: bytes
-    key: bytes
-    given: bool
+    key: bytes | None
 
+    @property
+    def given(self) -> bool:
+        """Whether the caller chose the id."""
+        return self.key is not None
 
-def new_id() -> str:
-    """Make a message id that nobody else will make."""
-    return f"msg_{os.urandom(16).hex()}"
+    def at(self, node: int) -> tuple[str, str]:
+        """Tell the id and the body under which the message is stored at a node."""
+        message, body = self.message, self.body
+        if message.id is None:
+            message_id = made_id(node)
+            return message_id, _encoded(msgspec.structs.replace(message, id=message_id))
+        return message.id, body
 
 
 def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
@@ -67,7 +73,8 @@ def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
     if not group:
         raise InvalidGroupError("A group was empty.", fix="Append at least one message.")
     prepared = tuple([prepare_one(ctx, message) for message in group])
-    if len({one.key for one in prepared}) != len(prepared):
+    keys = [one.key for one in prepared if one.given]
+    if len(set(keys)) != len(keys):
         raise InvalidGroupError(
             "A message id was given twice in one group.", fix="Give each message its own id."
         )
@@ -76,15 +83,17 @@ def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
 
 def prepare_one(ctx: Context, message: Message) -> Prepared:
     """Make one message ready to be stored."""
-    given = message.id is not None
-    message_id = new_id() if message.id is None else check_id(message.id, "message id")
-    if not given:
-        message = msgspec.structs.replace(message, id=message_id)
     if message.metadata:
         message = msgspec.structs.replace(message, metadata=plain_metadata(message.metadata))
+    if message.id is None:
+        return Prepared(message, "", digest_of(message), None)
+    key = ctx.key(check_id(message.id, "message id"))
+    return Prepared(message, _encoded(message), digest_of(message), key)
+
+
+def _encoded(message: Message) -> str:
     try:
-        body = encode_message(message).decode()
-        digest = digest_of(message)
+        return encode_message(message).decode()
     except TranscriptError as error:
         raise InvalidMessageError(
             f"A message could not be stored: {error.args[0]}",
@@ -92,7 +101,6 @@ def prepare_one(ctx: Context, message: Message) -> Prepared:
             diagnostics=(),
             **error.facts,
         ) from error
-    return Prepared(message, body, digest, ctx.key(message_id), given)
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:

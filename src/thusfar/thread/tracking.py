@@ -27,7 +27,6 @@ from thusfar.storage.rows import (
     CARRIED,
     LEADS,
     OPEN,
-    ChainRow,
     HeadRow,
     NodeRow,
 )
@@ -84,7 +83,7 @@ def place_of_head(head: HeadRow) -> Place:
     )
 
 
-def place_of_node(node: NodeRow, chain: ChainRow) -> Place:
+def place_of_node(node: NodeRow) -> Place:
     """Tell where a path stands after a stored message."""
     return Place(
         node.node,
@@ -94,8 +93,8 @@ def place_of_node(node: NodeRow, chain: ChainRow) -> Place:
         node.run,
         node.flags,
         node.pending,
-        chain.chain,
-        chain.messages,
+        node.chain,
+        node.messages,
     )
 
 

@@ -12,13 +12,13 @@ from thusfar.storage.rows import (
     LIVE,
     REDACTED,
     BranchRow,
-    ChainRow,
     HeadRow,
     LeafRow,
     NodeRow,
     first_of,
     last_of,
 )
+from thusfar.thread.ids import node_in
 from thusfar.thread.paths import Context, decode, id_of, live_thread
 from thusfar.thread.tracking import (
     ROOT,
@@ -71,12 +71,8 @@ def _check_branch(check: _Check, branch: BranchRow) -> Steps[None]:
     while True:
         end = min(low + _PAGE - 1, high)
         nodes: list[NodeRow] = yield q.ReadNodes(low, end)
-        chains: list[ChainRow] = yield q.ReadChains(low, end)
-        if len(nodes) != len(chains):
-            check.report("Messages and digests of a branch differed in number.", low)
-            return
-        for node, chain in zip(nodes, chains, strict=True):
-            check.node(node, chain)
+        for node in nodes:
+            check.node(node)
         if len(nodes) < _PAGE:
             check.end(branch)
             return
@@ -116,22 +112,22 @@ class _Check:
         self._chain, self._live = chain_text(parent[0].chain), parent[0].messages
         self._group = None
 
-    def node(self, row: NodeRow, chain: ChainRow) -> None:
+    def node(self, row: NodeRow) -> None:
         """Check the next message of a branch."""
         self.messages += 1
-        if row.node != self._next or chain.node != self._next or row.depth != self._depth:
+        if row.node != self._next or row.depth != self._depth:
             self.report("A message stood at another place than it said.", row.node)
         self._next, self._depth = row.node + 1, row.depth + 1
         self._check_group(row)
-        self._check_body(row, chain)
+        self._check_body(row)
         if row.state == LIVE:
-            self._chain = chain_digest(self._chain, f"tf1:{chain.digest.hex()}", salt=self.salt)
+            self._chain = chain_digest(self._chain, f"tf1:{row.digest.hex()}", salt=self.salt)
             self._live += 1
-        if chain.chain != digest_bytes(self._chain) or chain.messages != self._live:
+        if row.chain != digest_bytes(self._chain) or row.messages != self._live:
             self.report("A chained digest did not follow from the one before.", row.node)
-            self._chain, self._live = chain_text(chain.chain), chain.messages
+            self._chain, self._live = chain_text(row.chain), row.messages
         if row.node in self.wanted:
-            self.places[row.node] = place_of_node(row, chain), self._id(row)
+            self.places[row.node] = place_of_node(row), self._id(row)
 
     def end(self, branch: BranchRow) -> None:
         """Check that the branch did not end inside a group."""
@@ -167,9 +163,9 @@ class _Check:
             self.report("A group was stored in part.", row.node)
         self._group = row
 
-    def _check_body(self, row: NodeRow, chain: ChainRow) -> None:
+    def _check_body(self, row: NodeRow) -> None:
         if row.state == REDACTED:
-            if row.body is not None or chain.digest or row.pending:
+            if row.body is not None or row.digest or row.pending:
                 self.report("A redacted message kept some of its content.", row.node)
             return
         try:
@@ -177,10 +173,16 @@ class _Check:
         except CorruptRecordError:
             self.report("A message could not be decoded.", row.node)
             return
-        if digest_bytes(message_digest(message)) != chain.digest:
+        if digest_bytes(message_digest(message)) != row.digest:
             self.report("A message did not have the digest that was stored with it.", row.node)
-        if message.id is None or self.ctx.key(message.id) != row.key:
+        if message.id is None or not self._is_named(row, message.id):
             self.report("A message id did not have the key that was stored with it.", row.node)
+
+    def _is_named(self, row: NodeRow, message_id: str) -> bool:
+        """Tell whether all that is stored of an id says the same."""
+        key = self.ctx.key(message_id) if row.key is not None else None
+        found = row.node if row.key is not None else node_in(message_id)
+        return (row.key, row.node) == (key, found) and row.message_id in (None, message_id)
 
     def _id(self, row: NodeRow) -> str:
         try:

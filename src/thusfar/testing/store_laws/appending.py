@@ -200,6 +200,57 @@ def a_message_without_an_id_gets_one(store: Store) -> None:
     assert [m.text for m in told.read().messages] == ["Hello", "Hello"]
 
 
+def an_id_made_for_a_message_names_it_alone(store: Store) -> None:
+    """A made id is found, repeated and refused like any other, in its own thread only."""
+    told, other = thread(store), thread(store, "other")
+    first = told.append([user(None, "Hello"), assistant(None, "again")]).message_ids
+    second = told.append("Hello").message_ids[0]
+    again = told.append(user(second, "Hello"), after=first[-1])
+    assert (again.replayed, again.message_ids) == (True, (second,))
+    assert told.read(at=first[0]).ids == first[:1]
+    with refusal("IDENTITY_CONFLICT"):
+        told.append(user(second, "Another"))
+    with refusal("IDENTITY_CONFLICT"):
+        told.append([user(first[0], "Hello"), assistant("new", "again")])
+    with refusal("MESSAGE_NOT_FOUND"):
+        other.append("Hello", after=second)
+    assert other.append(user(second, "Mine"), after=None).status == "selected"
+    assert [m.text for m in other.read().messages] == ["Mine"]
+    sound(told)
+    sound(other)
+
+
+def a_made_id_is_never_used_again(store: Store) -> None:
+    """Neither for what stands at the same place later, nor by a caller."""
+    told = thread(store)
+    kept = told.append("Hello").message_ids[0]
+    gone = told.append(assistant(None, "Good day")).message_ids[0]
+    told.rewind(kept)
+    told.delete(branch=gone)
+    new = told.append(assistant(None, "Good day")).message_ids[0]
+    assert new != gone
+    for refused in (lambda: told.append(assistant(gone, "Good day")), lambda: told.read(at=gone)):
+        with refusal("MESSAGE_REDACTED"):
+            refused()
+    told.redact(new)
+    with refusal("MESSAGE_REDACTED"):
+        told.append(assistant(new, "Good day"), after=kept)
+    sound(told)
+
+
+def an_id_that_looks_made_may_be_chosen(store: Store) -> None:
+    """What a caller calls a message is its id, whatever an id made here looks like."""
+    told = thread(store)
+    told.append("Hello")
+    for chosen in ("msg_" + "0" * 32, f"msg_{2**24 + 1:016x}{7:016x}", "msg_" + "f" * 32):
+        told.append(user(chosen, "Mine"))
+        assert told.append(user(chosen, "Mine")).replayed
+        assert told.read(at=chosen).ids[-1] == chosen
+    with refusal("IDENTITY_CONFLICT"):
+        told.append(user("msg_" + "f" * 32, "Other"))
+    sound(told)
+
+
 def bad_ids_and_values_are_refused_before_anything_is_written(store: Store) -> None:
     """Ids have a length and no control characters; what is not JSON is named by its place."""
     told = thread(store)

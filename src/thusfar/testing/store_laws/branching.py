@@ -230,6 +230,32 @@ def two_owners_at_one_tip_both_continue(store: Store) -> None:
     sound(told)
 
 
+def an_owner_at_the_end_of_a_branch_stays_there_while_others_add_to_it(store: Store) -> None:
+    """Whoever adds to the end of a branch moves nobody but himself."""
+    told = conversation(store, 1)
+    told.append(user("u2"))
+    told.fork("two")
+    two, three = thread(store, owner="two"), thread(store, owner="three")
+    assert two.append(assistant("b2")).status == "selected"
+    assert two.append(user("b3")).status == "selected"
+    assert told.read().ids == ("u1", "a1", "u2")
+    told.fork("three", at="u2")
+    assert three.append(assistant("c2"), after="b3").status == "alternative"
+    assert [each.read().ids[-1] for each in (told, two, three)] == ["u2", "b3", "u2"]
+    assert two.append(assistant("b4")).status == "selected"
+    assert two.read().ids == ("u1", "a1", "u2", "b2", "b3", "b4")
+    assert told.append(assistant("a2")).status == "selected"
+    assert told.append(user("u3")).parent_id == "a2"
+    assert told.rewind("a2").ids == ("u1", "a1", "u2", "a2")
+    assert told.append(user("u4")).parent_id == "a2"
+    assert told.owners() == {"main": "u4", "two": "b4", "three": "u2"}
+    revisions = [each.read().revision for each in (told, two)]
+    told.append(assistant("a4"))
+    assert told.read().revision != revisions[0]
+    assert two.read().revision == revisions[1]
+    sound(told)
+
+
 def branches_are_listed_with_who_stands_on_them(store: Store) -> None:
     """Every end of the tree is listed, in the order in which its branch began."""
     told = conversation(store, 2)
