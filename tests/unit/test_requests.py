@@ -93,7 +93,7 @@ def test_fixed_parts_alone_above_the_watermark_are_warned_of_and_nothing_is_prep
     [
         ("openai-chat", "Be brief.", lambda k: k["messages"][0]["content"]),
         ("openai-responses", "Be brief.", lambda k: k["instructions"]),
-        ("anthropic", "Be brief.", lambda k: k["system"]),
+        ("anthropic", "Be brief.", lambda k: k["system"][0]["text"]),
         ("gemini", "Be brief.", lambda k: k["config"]["system_instruction"]),
         ("bedrock-converse", "Be brief.", lambda k: k["system"][0]["text"]),
     ],

@@ -81,6 +81,7 @@ def plan_source(options: PlanOptions, source: Source) -> Planned:
         budget=options.budget(),
         counter=options.bounds.counter,
         max_output_tokens=most,
+        cache=False,
     )
 
 

@@ -22,7 +22,7 @@ from thusfar.dialects.placement_cache import MARKING, breakpoints
 from thusfar.dialects.placement_text import without_surrogates
 from thusfar.dialects.placement_values import Placed, PlacementCode, PlacementNote
 
-__all__ = ["Placed", "PlacementCode", "PlacementNote", "place"]
+__all__ = ["PROVIDERS", "Placed", "PlacementCode", "PlacementNote", "place"]
 
 _HOMES: Final = {
     "anthropic": "anthropic",
@@ -31,6 +31,9 @@ _HOMES: Final = {
     "openai-chat": "openai_chat",
     "openai-responses": "openai_responses",
 }
+
+PROVIDERS: Final = frozenset(_HOMES)
+"""Wires that a provider speaks, and so refuses messages on."""
 
 
 def place(

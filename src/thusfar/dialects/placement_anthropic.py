@@ -189,8 +189,10 @@ def _without_empty(entries: list[Entry], notes: Notes) -> list[Entry]:
     )
 
 
-def _cleaned(blocks: list[Block]) -> list[Block]:
-    kept = [_full(block) for block in blocks if block.get("type") != "text" or WIRE.text(block)]
+def _cleaned(entry: Entry) -> list[Block]:
+    kept = [
+        _full(block) for block in entry.blocks if block.get("type") != "text" or WIRE.text(block)
+    ]
     blank = all(b.get("type") == "text" and not WIRE.text(b).strip() for b in kept)
     return [] if blank else kept
 

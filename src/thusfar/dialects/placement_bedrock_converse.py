@@ -144,8 +144,8 @@ def _said(block: Block) -> bool:
     return bool(WIRE.text(block).strip())
 
 
-def _cleaned(blocks: list[Block]) -> list[Block]:
-    return [_full(block) for block in blocks if WIRE.kind(block) != "text" or _said(block)]
+def _cleaned(entry: Entry) -> list[Block]:
+    return [_full(block) for block in entry.blocks if WIRE.kind(block) != "text" or _said(block)]
 
 
 def _full(block: Block) -> Block:

@@ -136,16 +136,17 @@ def _texts(run: list[Entry]) -> list[str]:
     return [text for text in texts if text]
 
 
-def _cleaned(parts: list[Block]) -> list[Block]:
-    return [cleaned for part in parts if (cleaned := _full(part)) is not None]
+def _cleaned(entry: Entry) -> list[Block]:
+    made = [_full(part) for part in entry.blocks]
+    asked = entry.role == "user"  # the model's own empty texts are taken back
+    return [part for part in made if part is not None and not (asked and part == {"text": ""})]
 
 
 def _full(part: Block) -> Block | None:
     """Leave out a part without data; one that is only a signature gets an empty text."""
-    said = [key for key, held in part.items() if key not in ASIDE and held is not None]
-    if field(part, SIGNATURE):
-        return part if said else {**part, "text": ""}
-    return None if not said or (said == ["text"] and part["text"] == "") else part
+    if any(key not in ASIDE and held is not None for key, held in part.items()):
+        return part
+    return {**part, "text": ""} if field(part, SIGNATURE) else None
 
 
 def _sign(entries: list[Entry], notes: Notes) -> None:

@@ -53,13 +53,14 @@ def place_openai_responses(
     tools: Sequence[Any] | None,
     model: str | None,  # noqa: ARG001 - one provider speaks this wire
     spoken: int,  # noqa: ARG001 - a summary is an assistant message, which may stand anywhere
-    prefix_kept: bool,  # noqa: ARG001 - reasoning belongs to the item behind it alone
+    prefix_kept: bool,
 ) -> Placed:
     """Place a view; see `thusfar.dialects.placement.place`."""
     notes = Notes()
     items = [_read(message, position, notes) for position, message in enumerate(messages)]
+    reasons = not prefix_kept or any(item.kind == "reasoning" for item in items)
     items = _without_lone_reasoning(items, notes)
-    _without_ids(items, notes)
+    _without_ids(items, notes, reasons=reasons)
     for item in items:
         _rename(item, notes)
     return Placed(
@@ -80,13 +81,13 @@ def _read(message: Any, position: int, notes: Notes) -> _Item:
 
 
 def _without_lone_reasoning(items: list[_Item], notes: Notes) -> list[_Item]:
-    """Leave out reasoning without the item that it belongs to, and reasoning given before."""
+    """Leave out reasoning without the item that it belongs to, and what was given before."""
     seen: set[str] = set()
     gone: set[int] = set()
     for item in items:
         item_id = item.body.get("id")
         if item.kind == "reasoning" and isinstance(item_id, str):
-            if item_id in seen or not _is_well_formed(item, item_id):
+            if item_id in seen:
                 gone.add(item.at)
             seen.add(item_id)
     made: list[_Item] = []
@@ -104,12 +105,12 @@ def _is_well_formed(item: _Item, item_id: str) -> bool:
     return item_id.startswith(prefix) and _ITEM_ID.fullmatch(item_id) is not None
 
 
-def _without_ids(items: list[_Item], notes: Notes) -> None:
+def _without_ids(items: list[_Item], notes: Notes, *, reasons: bool) -> None:
     """Leave out ids that the provider would refuse, or that would make it ask for reasoning.
 
     The provider keeps what it answered under these ids: an item that it wrote behind reasoning
-    is refused without it. Where no reasoning precedes an item within an answer, its id says
-    nothing that is needed, so it goes.
+    is refused without it. Where `reasons` says that the model does reason, and no reasoning
+    precedes an item within an answer, its id goes; no model reads it.
     """
     seen: set[str] = set()
     reasoned = False
@@ -121,7 +122,7 @@ def _without_ids(items: list[_Item], notes: Notes) -> None:
         item_id = item.body.get("id")
         if not isinstance(item_id, str) or item.kind == "local_shell_call_output":
             continue
-        lone = item.by_model and item.kind in _MADE and not reasoned
+        lone = reasons and item.by_model and item.kind in _MADE and not reasoned
         if lone or item_id in seen or not _is_well_formed(item, item_id):
             notes.note("ids-left-out", (item.at,))
             item.body = {key: value for key, value in item.body.items() if key != "id"}

@@ -165,7 +165,7 @@ def fill_or_leave_out(
     entries: list[Entry],
     notes: Notes,
     *,
-    cleaned: Callable[[list[Block]], list[Block]],
+    cleaned: Callable[[Entry], list[Block]],
     may_be_empty: Callable[[int], bool],
 ) -> list[Entry]:
     """Take out empty blocks; fill a user message that has nothing else, leave out any other.
@@ -174,12 +174,13 @@ def fill_or_leave_out(
         wire: How blocks are read and written.
         entries: The entries behind the leading system run.
         notes: Where it is noted.
-        cleaned: Gives the blocks that may be sent, the same objects where nothing is wrong.
+        cleaned: Gives the blocks of an entry that may be sent, the same objects where nothing is
+            wrong with them.
         may_be_empty: Whether the entry at an index may stay without content.
     """
     made: list[Entry] = []
     for index, entry in enumerate(entries):
-        kept = cleaned(entry.blocks)
+        kept = cleaned(entry)
         shown = any(wire.kind(block) != "mark" for block in kept)
         if shown and _same(kept, entry.blocks):
             made.append(entry)

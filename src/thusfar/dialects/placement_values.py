@@ -18,6 +18,7 @@ PlacementCode = Literal[
     "ids-renamed",
     "merged",
     "names-renamed",
+    "parts-left-out",
     "reasoning-left-out",
     "response-fields",
     "results-moved",
@@ -40,6 +41,9 @@ EMPTY: Final = "[Empty.]"
 
 DOCUMENT: Final = "[See the document.]"
 """What stands beside a document where a text is required."""
+
+MOST_SHOWN: Final = 8
+"""Positions of a note that are shown to people."""
 
 GONE: Final = "Offered earlier in this conversation."
 """How a tool is described that is not offered any more."""
@@ -69,6 +73,11 @@ class PlacementNote(msgspec.Struct, frozen=True, kw_only=True):
 
     code: PlacementCode
     positions: tuple[int, ...] = ()
+
+    def __str__(self) -> str:
+        places = ", ".join(map(str, self.positions[:MOST_SHOWN]))
+        more = ", …" if len(self.positions) > MOST_SHOWN else ""
+        return f"{self.code} at {places}{more}" if places else self.code
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True):

@@ -115,6 +115,7 @@ class RequestFacts:
         calibration: What reported usage says of our counts.
         raw_max: The maximum before the margin of counting; for exact counts of the provider.
         track: Whether the fingerprint of the request is wanted.
+        placement: What is kept free for what placement adds. Unit: tokens.
     """
 
     request_id: str
@@ -140,6 +141,7 @@ class RequestFacts:
     calibration: Calibration | None = None
     raw_max: int | None = None
     track: bool = True
+    placement: int = 0
 
     @property
     def tool_wire(self) -> str:

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from thusfar.codec import to_json
+from thusfar.dialects.placement_values import PlacementNote
 from thusfar.receipt import HistoryReceipt, Range, ReceiptWarning
 
 REQUEST_SCHEMA: Final = 1
@@ -182,6 +183,8 @@ class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):
             `None` when there is nothing to compare with.
         support: Ids of the support requests made for this request.
         calibration: How reported usage corrected the maximum; absent without enough of it.
+        placement: What was changed for the provider, with the positions of the messages in the
+            request.
         schema: Version of this shape.
     """
 
@@ -198,6 +201,7 @@ class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):
     cached_prefix_tokens: int | None = None
     support: tuple[str, ...] = ()
     calibration: dict[str, int | float | str] | None = None
+    placement: tuple[PlacementNote, ...] = ()
     schema: int = REQUEST_SCHEMA
 
     def to_json(self) -> dict[str, Any]:
@@ -220,6 +224,7 @@ class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):
         ]
         if self.history.view is not None:
             lines += [f"  {line}" for line in str(self.history.view).splitlines()]
+        lines += [f"  placed     {note}" for note in self.placement]
         said = self.history.view.warnings if self.history.view is not None else ()
         own = [warning for warning in self.warnings if warning not in said]
         lines += [f"  warning    {w.code}: {w.message}" for w in own]

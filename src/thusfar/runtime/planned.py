@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from thusfar.dialects.placement import Placed
 from thusfar.errors import HistoryError, OptionsError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
@@ -18,11 +19,7 @@ from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer
-from thusfar.runtime.wire import (
-    messages_of_response,
-    placed,
-    reported_input_tokens,
-)
+from thusfar.runtime.wire import messages_of_response, reported_input_tokens
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,18 +80,28 @@ class Planned:
     )
 
     def __init__(
-        self, sealed: Sealed, edge: Edge, arguments: PlanArguments, *, max_output_tokens: int | None
+        self,
+        sealed: Sealed,
+        placed: Placed,
+        edge: Edge,
+        arguments: PlanArguments,
+        *,
+        max_output_tokens: int | None,
     ) -> None:
-        planned_in, wire = edge.facts.dialect, edge.wire
         self._sealed = sealed
         self._edge = edge
         self._arguments = arguments
         self._transport_retries = 0
         self.step: int = arguments.within.step + 1 if arguments.within is not None else 0
         self.receipt: RequestReceipt = sealed.receipt
-        request = placed(sealed, planned_in, wire, leave_out=arguments.leave_out)
+        request = replace(
+            sealed.request,
+            messages=placed.messages,
+            system=placed.system,
+            tools=placed.tools or (),
+        )
         self.kwargs = call_arguments(
-            request, wire, model=edge.facts.model, max_output_tokens=max_output_tokens
+            request, edge.wire, model=edge.facts.model, max_output_tokens=max_output_tokens
         )
         self.messages = request.messages
         self.system = request.system

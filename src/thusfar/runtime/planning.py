@@ -12,9 +12,7 @@ from typing import Any, Final, Unpack
 from thusfar._history import ManagedHistory
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import IdentityConflictError, RepresentationUnavailableError
-from thusfar.planner.planning import plan_steps
 from thusfar.planner.receipt import StoredReceipt
-from thusfar.planner.sealing import Sealed
 from thusfar.runtime.arguments import PlanArguments, PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, conversation_of, runtime_of
 from thusfar.runtime.edge import Edge, Runtime
@@ -29,6 +27,7 @@ from thusfar.runtime.hooks import (
     prepare,
 )
 from thusfar.runtime.keeping import keep_receipt_steps
+from thusfar.runtime.placing import placed_plan
 from thusfar.runtime.planned import Planned, preparation_job
 from thusfar.runtime.working import RunStore
 
@@ -38,11 +37,11 @@ PLANS_AT_MOST: Final = 3  # of one request whose thread moves while it is planne
 def _plan(said: PlanArguments, edge: Edge) -> Steps[Planned]:
     """Plan, keep the receipt, and check that the thread stands where it was read."""
     runtime = edge.runtime
-    sealed: Sealed = yield from plan_steps(edge.facts)
+    sealed, placed = yield from placed_plan(edge, said)
     if edge.reader is not None:
         yield RunStore(steps=edge.reader.check_steps())
         yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
-    planned = Planned(sealed, edge, said, max_output_tokens=said.max_output_tokens)
+    planned = Planned(sealed, placed, edge, said, max_output_tokens=said.max_output_tokens)
     if runtime.durable:
         stored = StoredReceipt(receipt=sealed.receipt, inspection=planned.inspect())
         thread_id = edge.reader.thread.id if edge.reader is not None else ""

@@ -13,7 +13,6 @@ from thusfar.errors import (
     RequestCompositionError,
     RequestTooLargeError,
 )
-from thusfar.planner.planning import plan_steps
 from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.questions import Prepared
 from thusfar.planner.receipt import (
@@ -30,6 +29,7 @@ from thusfar.runtime.arguments import PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, runtime_of
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.keeping import read_receipt_steps
+from thusfar.runtime.placing import previewed_plan
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.working import RunStore
 from thusfar.storage.base import Store
@@ -123,7 +123,7 @@ def preview_sync(
     said = said_to("preview_sync", messages, model, options)
     edge = begin_sync(said, runtime_of(said, runtime), preview=True)
     try:
-        return preview_of(edge, edge.run(plan_steps(edge.facts)))
+        return preview_of(edge, edge.run(previewed_plan(edge, said)))
     except (RequestTooLargeError, RepresentationUnavailableError) as error:
         return preview_of(edge, error)
 
@@ -140,7 +140,7 @@ async def preview(
     said = said_to("preview", messages, model, options)
     edge = await begin(said, runtime_of(said, runtime), preview=True)
     try:
-        return preview_of(edge, await edge.arun(plan_steps(edge.facts)))
+        return preview_of(edge, await edge.arun(previewed_plan(edge, said)))
     except (RequestTooLargeError, RepresentationUnavailableError) as error:
         return preview_of(edge, error)
 

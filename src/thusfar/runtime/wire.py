@@ -1,7 +1,4 @@
-"""Wire: a sealed request as the keyword arguments of the provider's own SDK, and answers read back.
-
-Where a provider wants a user message first and roles that alternate, the summary goes as a part of
-its own into the user message behind it; that message is a copy, and its own parts stay as they are.
+"""Wire: what a provider answered, read back.
 
 Source:
     docs/spec/planner.md#wire
@@ -10,85 +7,10 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Final
-
-import msgspec
 
 from thusfar.dialects.base import Dialect, plain
 from thusfar.messages import Message
-from thusfar.planner.sealing import Assembled, Sealed, joined_system
-from thusfar.thread.lowering import lower_all
-
-USER_FIRST: Final = frozenset({"anthropic", "gemini", "bedrock-converse"})
-
-
-def placed_messages(
-    sealed: Sealed, dialect: Dialect, wire: Dialect, *, leave_out: bool = False
-) -> list[Any]:
-    """List the messages as the wire takes them.
-
-    Args:
-        sealed: The request.
-        dialect: The format its messages were planned in.
-        wire: The format that is sent.
-        leave_out: Whether parts with no form on the wire are left out.
-
-    Raises:
-        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
-    """
-    messages = _placed(sealed, dialect, wire.name)
-    if wire is dialect:
-        return messages
-    canonical = map(dialect.lift, messages)
-    return lower_all(canonical, wire, leave_out=leave_out, as_json=False).messages
-
-
-def _placed(sealed: Sealed, dialect: Dialect, wire: str) -> list[Any]:
-    messages = sealed.request.messages
-    at = _system_run(sealed)
-    if wire not in USER_FIRST:
-        return list(messages)
-    if not sealed.spoken:
-        return list(messages[at:])
-    end = at + sealed.spoken
-    said = [dialect.lift(message) for message in messages[at:end]]
-    behind = list(messages[end:])
-    parts = tuple(part for message in said for part in message.parts)
-    if behind:
-        following = dialect.lift(behind[0])
-        if following.role in ("user", "tool"):
-            # Results come first where the provider pairs them with the calls before.
-            both = (parts, following.parts)
-            joined = both if following.role == "user" else both[::-1]
-            merged = msgspec.structs.replace(following, parts=(*joined[0], *joined[1]))
-            return [*dialect.lower(merged), *behind[1:]]
-    return [*dialect.lower(Message("user", parts)), *behind]
-
-
-def _system_run(sealed: Sealed) -> int:
-    view = sealed.receipt.history.view
-    return view.system if view is not None else 0
-
-
-def placed(
-    sealed: Sealed, dialect: Dialect, wire: Dialect, *, leave_out: bool = False
-) -> Assembled:
-    """Give the pieces of a request as the wire takes them; arguments as for `placed_messages`."""
-    return replace(
-        sealed.request,
-        messages=placed_messages(sealed, dialect, wire, leave_out=leave_out),
-        system=placed_system(sealed, dialect, wire),
-    )
-
-
-def placed_system(sealed: Sealed, dialect: Dialect, wire: Dialect) -> Any:
-    """Give the system value: where the wire keeps it outside the list, the leading run is in it."""
-    run = sealed.request.messages[: _system_run(sealed)]
-    if wire.name not in USER_FIRST or not run:
-        return sealed.request.system
-    texts = [text for message in run if (text := dialect.lift(message).text)]
-    return joined_system(sealed.request.system, texts)
 
 
 def messages_of_response(response: Any, dialect: Dialect) -> list[Any]:

@@ -1,0 +1,151 @@
+"""Placing: a planned request on the wire that is sent, as its provider accepts it.
+
+What placement adds to a request is small and fixed, and is counted where it applies: a request that
+would pass the maximum with it is planned again with that much room kept free.
+
+Source:
+    docs/spec/planner.md#wire
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import msgspec
+
+from thusfar.dialects.base import Dialect
+from thusfar.dialects.placement import PROVIDERS, Placed, PlacementNote, place
+from thusfar.dialects.placement_calls import complete_calls
+from thusfar.dialects.placement_values import CONTINUES
+from thusfar.drive import Steps
+from thusfar.errors import UnsupportedPartError
+from thusfar.planner.planning import plan_steps
+from thusfar.planner.receipt import Contribution
+from thusfar.planner.sealing import Sealed
+from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.edge import Edge
+from thusfar.thread.lowering import lower_all
+from thusfar.tokens import Measure
+
+PLACEMENT: Final = "placement"
+"""How a breakdown names the tokens of what placement adds."""
+
+
+def placed_plan(edge: Edge, said: PlanArguments) -> Steps[tuple[Sealed, Placed]]:
+    """Plan a request, and place it.
+
+    Returns:
+        The sealed request, whose receipt says what was changed for the provider and what that
+        weighs; and its pieces as they are sent.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
+        RequestCompositionError: as `plan_steps` does.
+    """
+    facts, room = edge.facts, 0
+    while True:
+        sealed: Sealed = yield from plan_steps(replace(facts, placement=room) if room else facts)
+        made = placed(sealed, edge, said)
+        weight = placement_tokens(made, facts.measure)
+        receipt = sealed.receipt
+        most = receipt.max_input_tokens
+        fits = most is None or receipt.input_tokens + max(0, weight - room) <= most
+        if weight <= room or fits:
+            return noted(sealed, made, max(0, weight - room)), made
+        room = weight + facts.measure.text(CONTINUES)
+
+
+def previewed_plan(edge: Edge, said: PlanArguments) -> Steps[Sealed]:
+    """Plan a request without sending it; one that has no form on the wire is told unplaced."""
+    sealed: Sealed = yield from plan_steps(edge.facts)
+    try:
+        made = placed(sealed, edge, said)
+    except UnsupportedPartError:
+        return sealed
+    return noted(sealed, made, placement_tokens(made, edge.facts.measure))
+
+
+def placed(sealed: Sealed, edge: Edge, said: PlanArguments) -> Placed:
+    """Place a sealed request on the wire that is sent.
+
+    Raises:
+        UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
+    """
+    wire = edge.wire
+    messages, spoken, notes = _on_the_wire(sealed, edge.facts.dialect, wire, said.leave_out)
+    made = place(
+        wire,
+        messages,
+        system=sealed.request.system,
+        tools=sealed.request.tools,
+        model=edge.facts.model,
+        spoken=spoken,
+        prefix_kept=_keeps_prefix(sealed),
+        cache=said.cache,
+    )
+    return msgspec.structs.replace(made, notes=(*notes, *made.notes)) if notes else made
+
+
+def _on_the_wire(
+    sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: bool
+) -> tuple[list[Any], int, tuple[PlacementNote, ...]]:
+    """Lower the messages, where the wire is another one; counts the messages of the summary."""
+    messages = sealed.request.messages
+    if wire is dialect:
+        return list(messages), sealed.spoken, ()
+    canonical = [dialect.lift(message) for message in messages]
+    notes: tuple[PlacementNote, ...] = ()
+    if wire.name in PROVIDERS:
+        canonical, notes = complete_calls(canonical, wire.name)
+    view = sealed.receipt.history.view
+    start = view.system if view is not None else 0
+    end = start + sealed.spoken
+    spans = (canonical[:start], canonical[start:end], canonical[end:])
+    made = [lower_all(span, wire, leave_out=leave_out, as_json=False) for span in spans]
+    if any(span.left_out for span in made):
+        notes = (*notes, PlacementNote(code="parts-left-out"))
+    return [m for span in made for m in span.messages], len(made[1].messages), notes
+
+
+def _keeps_prefix(sealed: Sealed) -> bool:
+    """Whether the view has all that was before each of its messages when it was made."""
+    history = sealed.receipt.history
+    view = history.view
+    if view is None:
+        return True
+    return not (view.omitted or view.summarised or view.repairs or history.shortened)
+
+
+def placement_tokens(made: Placed, measure: Measure) -> int:
+    """Count what placement added. Unit: tokens."""
+    return sum(map(measure.text, made.added)) + measure.tools(made.stubs)
+
+
+def noted(sealed: Sealed, made: Placed, weight: int) -> Sealed:
+    """Write into the receipt and the inspection what was changed for the provider.
+
+    Args:
+        sealed: The request.
+        made: The same as placed.
+        weight: What placement added that is not counted yet. Unit: tokens.
+    """
+    if not made.notes:
+        return sealed
+    receipt = msgspec.structs.replace(
+        sealed.receipt,
+        placement=made.notes,
+        input_tokens=sealed.receipt.input_tokens + weight,
+    )
+    if not weight:
+        return replace(sealed, receipt=receipt)
+    before = sealed.inspection
+    counted = dict(before.breakdown)
+    counted[PLACEMENT] = counted.get(PLACEMENT, 0) + weight
+    others = [each for each in before.contributions if each.id != PLACEMENT]
+    inspection = msgspec.structs.replace(
+        before,
+        contributions=(*others, Contribution(id=PLACEMENT, tokens=counted[PLACEMENT])),
+        breakdown=tuple(sorted(counted.items(), key=lambda pair: -pair[1])),
+    )
+    return replace(sealed, receipt=receipt, inspection=inspection)
