@@ -336,5 +336,6 @@ def fixed_parts(facts: RequestFacts) -> dict[str, int]:
         "system": measure.text(system_text(facts.system)) if facts.system else 0,
         "tools": tools,
         "schema": measure.tools(facts.tools, facts.schema) - tools if facts.schema else 0,
-        "turn": sum(measure.count(facts.dialect, list(facts.turn))) if facts.turn else 0,        "placement": facts.placement,
+        "turn": sum(measure.count(facts.dialect, list(facts.turn))) if facts.turn else 0,
+        "placement": facts.placement,
     }
