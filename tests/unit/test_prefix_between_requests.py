@@ -91,3 +91,33 @@ def test_a_digest_without_caps_lets_most_requests_continue_the_one_before():
 
     continued = [after[: len(before)] == before for before, after in pairwise(views)]
     assert continued.count(False) == 10
+
+
+def test_above_the_watermark_the_summary_of_the_request_before_stays():
+    """An older summary fits the maximum too, and would change everything behind the head."""
+    talk = [
+        {"role": ("user", "assistant")[number % 2], "content": f"Turn {number}."}
+        for number in range(34)
+    ]
+    model = Scripted(["The first turns.", "The first turns and more."])
+    arguments: dict[str, Any] = {
+        "model": "answering",
+        "counter": EACH,
+        "budget": InputBudget(max=3_000, optimize_at=1_000),
+        "policy": history(recent=4, summary={"model": model}),
+        "runtime": Runtime(),
+    }
+    compact_now_sync(talk[:12], **arguments)
+    compact_now_sync(talk[:24], **arguments)
+
+    before = plan_sync(talk[:26], **arguments)
+    after = plan_sync(talk, previous=before, **arguments)
+    alone = plan_sync(talk, **arguments)
+
+    assert before.receipt.history.covered == 20
+    assert after.receipt.history.covered == 20
+    assert after.messages == [*before.messages, *talk[26:]]
+    assert after.receipt.cached_prefix_tokens == before.receipt.input_tokens
+    reasons = {each.covers: each.reason for each in after.inspect().candidates if each.covers}
+    assert reasons[8] == "prefix"
+    assert alone.receipt.history.covered == 8, "with nothing to continue, less is summarised"

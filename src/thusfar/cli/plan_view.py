@@ -235,6 +235,8 @@ def _why(each: Candidate, inspection: Inspection, with_it: int) -> str:
             return "too large beside the rest"
         case "lower-fidelity":
             return "less faithful, and not needed"
+        case "prefix":
+            return "would change the head that the request before had"
         case "unprepared":
             return "not made yet"
         case "unavailable":

@@ -17,6 +17,7 @@ from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.errors import Diagnostic, RequestCompositionError
 from thusfar.planner.facts import RequestFacts
+from thusfar.planner.fingerprints import piece_of
 from thusfar.planner.form import Form
 from thusfar.planner.forms import Forms
 from thusfar.planner.questions import FindArtifacts, Unprepared
@@ -149,6 +150,26 @@ def _add_losses(history: History, forms: Forms, facts: RequestFacts) -> None:
     if forms.options.on_miss == "recent-only":
         form = forms.recent_only()
         rungs.append(Rung("omitted", form.tokens, soft=False, held=form))
+
+
+def prefer_prefix(history: History, facts: RequestFacts) -> None:
+    """Put the summary that the request before began with ahead of the other ones.
+
+    All of them authorise the same loss. Once the watermark is passed anyway, an older one would
+    only change the head of the request, which a provider's prompt cache would serve.
+    """
+    before, forms = facts.previous, history.forms
+    at = 1 + forms.system if forms is not None else 0
+    if before is None or not at or len(before.pieces) <= at:
+        return
+    rungs = history.ladder.rungs
+    summaries = [rung for rung in rungs if rung.kind == "summary" and isinstance(rung.held, Form)]
+    for rung in summaries:
+        if piece_of(rung.held.spoken[0], facts.dialect) == before.pieces[at][0]:
+            first = rungs.index(summaries[0])
+            rungs.remove(rung)
+            rungs.insert(first, rung)
+            return
 
 
 def find_artifacts(forms: Forms, identity: str) -> Steps[tuple[Artifact, ...]]:

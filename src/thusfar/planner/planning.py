@@ -20,6 +20,7 @@ from thusfar.planner.histories import (
     History,
     extend_ladder,
     history_of,
+    prefer_prefix,
     use_artifact,
 )
 from thusfar.planner.ladders import Shown, ladders_of, summarised_rung
@@ -159,6 +160,7 @@ class Plan:
     def _make(self) -> Steps[Selection | None]:
         """The highest fidelity within the maximum; what it needs is made, one by one."""
         limit = self.facts.limits.max
+        prefer_prefix(self.history, self.facts)
         while True:
             chosen: Selection | None = self._select(limit, make=True)
             if chosen is None:

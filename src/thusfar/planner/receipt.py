@@ -21,7 +21,7 @@ REQUEST_SCHEMA: Final = 1
 
 Measurement = Literal["exact", "estimated", "conservative", "incomplete"]
 Status = Literal["fits", "over-limit", "unknown"]
-Rejection = Literal["over-limit", "lower-fidelity", "unprepared", "unavailable", "epoch"]
+Rejection = Literal["over-limit", "lower-fidelity", "prefix", "unprepared", "unavailable", "epoch"]
 
 
 class HistoryEvidence(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,7 +129,8 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         tokens: Its size; for one that is not ready the least it can have.
         available: Whether it was ready.
         selected: Whether it is in the request.
-        reason: Why not; `None` when it is.
+        reason: Why not; `None` when it is. `prefix`: it would fit, and change the head that the
+            request has in common with the one before.
         covers: For summaries of history: messages covered.
     """
 

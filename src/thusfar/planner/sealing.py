@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from thusfar.budget import Limits
-from thusfar.codec import digested, json_text, to_json
-from thusfar.dialects.base import Dialect
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
+from thusfar.planner.fingerprints import common_tokens, fingerprint_of
 from thusfar.planner.form import Form
 from thusfar.planner.histories import HISTORY, History, PlainView, receipt_of
 from thusfar.planner.ladders import Shown
@@ -128,7 +126,8 @@ def seal(
     tokens = sum(parts.values()) + sum(rung.tokens for rung in ordered.values())
     fingerprint = None
     if facts.track and not unprepared:
-        fingerprint = fingerprint_of(facts, request, tokens)
+        head = (request.system, list(request.tools), request.schema)
+        fingerprint = fingerprint_of(facts, head=head, messages=request.messages, tokens=tokens)
     cached = None
     if facts.previous is not None and fingerprint is not None:
         cached = common_tokens(facts.previous, fingerprint)
@@ -245,6 +244,8 @@ def _inspection(
     floors: dict[str, Floor],
     provider_count: int | None,
 ) -> Inspection:
+    total = sum(parts.values()) + sum(rung.tokens for rung in ordered.values())
+    spare = _spare(limits, total)
     contributions = [Contribution(id=name, tokens=size) for name, size in parts.items() if size]
     candidates: list[Candidate] = []
     keys: list[str] = []
@@ -270,7 +271,7 @@ def _inspection(
                 tokens=rung.tokens,
                 available=rung.state == "ready",
                 selected=rung is chosen,
-                reason=None if rung is chosen else _reason(rung, chosen, floor),
+                reason=None if rung is chosen else _reason(rung, chosen, floor, spare),
                 covers=_covered(rung) if ladder.contributor == HISTORY else 0,
             )
             for rung in ladder.rungs
@@ -308,7 +309,14 @@ def _key_of(rung: Rung) -> str:
     return rung.held.key if isinstance(rung.held, Shown) else ""
 
 
-def _reason(rung: Rung, chosen: Rung, floor: Floor) -> Rejection:
+def _spare(limits: Limits, tokens: int) -> int | None:
+    """How much more would fit the maximum, where the watermark is passed; else `None`."""
+    mark, most = limits.optimize_at, limits.max
+    pressed = mark is not None and most is not None and tokens > mark
+    return most - tokens if pressed and most is not None else None
+
+
+def _reason(rung: Rung, chosen: Rung, floor: Floor, spare: int | None) -> Rejection:
     if rung.state == "unprepared":
         return "unprepared"
     if rung.state == "unavailable":
@@ -317,39 +325,7 @@ def _reason(rung: Rung, chosen: Rung, floor: Floor) -> Rejection:
         return "epoch"
     if rung.place > chosen.place:
         return "lower-fidelity"
+    summaries = rung.kind == chosen.kind == "summary"
+    if summaries and spare is not None and rung.tokens - chosen.tokens <= spare:
+        return "prefix"
     return "over-limit"
-
-
-def fingerprint_of(facts: RequestFacts, request: Assembled, tokens: int) -> Fingerprint:
-    """Take the digests of a request, piece by piece from its head."""
-    sizes = facts.measure.count(facts.dialect, request.messages)
-    head = json_text(to_json([request.system, list(request.tools), _plain(request.schema)]))
-    pieces = [(_short(head.encode()), tokens - sum(sizes))]
-    for message, size in zip(request.messages, sizes, strict=True):
-        pieces.append((_short(_bytes_of(message, facts.dialect)), size))
-    return Fingerprint(request_id=facts.request_id, pieces=tuple(pieces))
-
-
-def _plain(schema: Any) -> Any:
-    named = isinstance(schema, type)
-    return schema.__qualname__ if named else schema
-
-
-def _bytes_of(message: Any, dialect: Dialect) -> bytes:
-    if isinstance(message, Mapping):
-        return json_text(to_json(message)).encode()
-    return digested(dialect.lift(message))  # ids and metadata are not sent
-
-
-def _short(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=8).digest()
-
-
-def common_tokens(before: Fingerprint, now: Fingerprint) -> int:
-    """Add up the tokens of the pieces at the head that two requests have in common."""
-    tokens = 0
-    for one, two in zip(before.pieces, now.pieces, strict=False):
-        if one[0] != two[0]:
-            break
-        tokens += two[1]
-    return tokens
