@@ -322,7 +322,7 @@ def test_a_usual_conversation_breaks_no_rule():
         ([user(TEXT, {"thought": True})], [("gemini/part-data", 0)]),
         (
             [model(CALL), user(RESPONSE)],
-            [("gemini/call-after-user", 0), ("gemini/first-user", 0)],
+            [("gemini/call-after-user", 0)],
         ),
         ([user(TEXT), user(RESPONSE)], [("gemini/response-after-call", 1)]),
         ([user(TEXT), model(CALL, CALL), user(RESPONSE)], [("gemini/response-count", 2)]),

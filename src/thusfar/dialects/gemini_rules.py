@@ -55,7 +55,9 @@ def _unknown_role(wire: Wire) -> Iterator[int]:
 
 
 def _first_not_user(wire: Wire) -> Iterator[int]:
-    if wire.messages and _role(wire.messages[0]) == "model":
+    # Of a model's content with calls the provider says that no user content stands before it.
+    first = wire.messages[0] if wire.messages else None
+    if _role(first) == "model" and not _count(first, _CALL):
         yield 0
 
 
