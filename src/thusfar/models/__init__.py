@@ -16,28 +16,39 @@ from thusfar.models.contracts import (
     ProviderHistorySummaryInput,
     ProviderHistorySummaryResult,
 )
+from thusfar.models.resolving import resolve_model
 from thusfar.models.scripted import Scripted, ScriptedCall
 
 if TYPE_CHECKING:
     from thusfar.models.anthropic import Anthropic
+    from thusfar.models.gemini import Gemini
+    from thusfar.models.litellm import LiteLLM
     from thusfar.models.openai_chat import OpenAIChat
+    from thusfar.models.openai_responses import OpenAIResponses
 
 __all__ = [
     "Anthropic",
+    "Gemini",
     "GenerateObject",
     "GenerateText",
     "GeneratedObject",
     "GeneratedText",
+    "LiteLLM",
     "OpenAIChat",
+    "OpenAIResponses",
     "ProviderHistorySummaryInput",
     "ProviderHistorySummaryResult",
     "Scripted",
     "ScriptedCall",
+    "resolve_model",
 ]
 
 _ADAPTERS = {
     "Anthropic": "anthropic",
+    "Gemini": "gemini",
+    "LiteLLM": "litellm",
     "OpenAIChat": "openai_chat",
+    "OpenAIResponses": "openai_responses",
 }
 
 

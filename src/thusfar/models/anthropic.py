@@ -87,7 +87,7 @@ class Anthropic(SdkModel):
 
     def failure(self, error: Exception) -> ProviderError | None:
         """Read an exception of the SDK."""
-        return stainless_failure(error, "anthropic", _too_long)
+        return stainless_failure(error, ("anthropic",), _too_long)
 
     def ask_count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
         """Ask for the input tokens: https://platform.claude.com/docs/en/api/messages-count-tokens."""

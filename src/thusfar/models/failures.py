@@ -73,19 +73,19 @@ def transport_failure(error: Exception) -> ProviderError | None:
 
 
 def stainless_failure(
-    error: Exception, package: str, too_long: Callable[[Mapping[str, Any]], bool]
+    error: Exception, packages: tuple[str, ...], too_long: Callable[[Mapping[str, Any]], bool]
 ) -> ProviderError | None:
     """Read an exception of an SDK of the family of `openai` and `anthropic`.
 
     Args:
         error: The exception.
-        package: The SDK.
+        packages: The SDK, and those that its exceptions inherit from.
         too_long: Whether an error object says that the request is longer than the window.
     """
-    if not comes_from(error, package):
+    if not comes_from(error, *packages):
         return transport_failure(error)
     kinds = kinds_of(error)
-    if "APITimeoutError" in kinds:
+    if not kinds.isdisjoint(_SILENT):
         return no_answer()
     if "APIConnectionError" in kinds:
         return unreachable()
@@ -97,7 +97,7 @@ def stainless_failure(
     headers = headers_of(error)
     status = getattr(error, "status_code", None)
     if type(status) is not int or status < 400:  # inside a stream, which began as a success
-        status = _status_told(told)
+        status = status_told(told)
     return failure_of_status(
         status,
         too_long=too_long(told),
@@ -138,7 +138,8 @@ def _request_id(headers: Mapping[str, str]) -> str:
     return next((headers[name] for name in REQUEST_ID_HEADERS if name in headers), "")
 
 
-def _status_told(told: Mapping[str, Any]) -> int:
+def status_told(told: Mapping[str, Any]) -> int:
+    """Give the HTTP status that belongs to an error object inside a stream."""
     for key in ("code", "type"):
         said = told.get(key)
         if type(said) is int and said >= 400:

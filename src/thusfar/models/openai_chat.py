@@ -58,7 +58,7 @@ class OpenAIChat(SdkModel):
 
     def failure(self, error: Exception) -> ProviderError | None:
         """Read an exception of the SDK."""
-        return stainless_failure(error, "openai", too_long)
+        return stainless_failure(error, ("openai",), too_long)
 
 
 def openai_client(model: SdkModel, *, asynchronous: bool) -> Any:

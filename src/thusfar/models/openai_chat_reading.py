@@ -34,27 +34,38 @@ _REASONING: Final = ("reasoning_content", "reasoning")
 _REPLACED: Final = frozenset({"id", "type", "role", "index"})
 
 
-def reply_of(answered: Any) -> ModelReply:
+def reply_of(answered: Any, *, nulls: bool = True) -> ModelReply:
     """Read a whole answer.
+
+    Args:
+        answered: What the SDK gave.
+        nulls: Whether fields of the message that are null came over the wire; LiteLLM adds some.
 
     Raises:
         ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when there is no message in it.
     """
     body = body_of(answered)
-    return _reply(body, request_id_of(answered, body))
+    return _reply(body, request_id_of(answered, body), nulls=nulls)
 
 
-def _reply(body: Mapping[str, Any], request_id: str) -> ModelReply:
+def _reply(body: Mapping[str, Any], request_id: str, *, nulls: bool) -> ModelReply:
     choices = body.get("choices")
     if not choices or not isinstance(message := choices[0].get("message"), Mapping):
         raise unreadable()
+    said = {key: value for key, value in message.items() if _is_kept(key, value, nulls=nulls)}
     return ModelReply(
-        messages=(OPENAI_CHAT.lift(message),),
+        messages=(OPENAI_CHAT.lift(said),),
         finish=_finish(choices[0].get("finish_reason"), message),
         usage=usage_of(mapping_in(body, "usage")),
         request_id=request_id,
         model=str(body.get("model") or ""),
     )
+
+
+def _is_kept(key: str, value: Any, *, nulls: bool) -> bool:
+    if key == "annotations":  # requests have none; whole answers have an empty list of them
+        return bool(value)
+    return nulls or value is not None or key == "content"
 
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> Finish:
@@ -85,10 +96,12 @@ class ChatDecoder:
 
     Args:
         opened: The SDK's stream, for the id of the request.
+        nulls: As for `reply_of`.
     """
 
-    def __init__(self, opened: Any) -> None:
+    def __init__(self, opened: Any, *, nulls: bool = True) -> None:
         self._opened = opened
+        self._nulls = nulls
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
         self._calls: dict[int, dict[str, Any]] = {}
         self._head: dict[str, Any] = {}
@@ -115,7 +128,7 @@ class ChatDecoder:
             self._message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
         choice = {"message": self._message, "finish_reason": self._reason}
         body = {**self._head, "choices": [choice]}
-        return _reply(body, request_id_of(self._opened, body))
+        return _reply(body, request_id_of(self._opened, body), nulls=self._nulls)
 
     def _grow(self, delta: Mapping[str, Any]) -> list[ModelEvent]:
         events: list[ModelEvent] = []

@@ -14,16 +14,11 @@ from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 from thusfar.capacity import ModelCapacity
-from thusfar.codec import parse_json
-from thusfar.dialects import dialect
-from thusfar.errors import MissingExtraError, OptionsError, ProviderError, TranscriptError
-from thusfar.messages import Message, Text
-from thusfar.models.arguments import call_arguments
+from thusfar.errors import MissingExtraError, OptionsError, ProviderError
 from thusfar.models.calling import Call, Calls, Decoder
 from thusfar.models.contracts import GeneratedObject, GeneratedText
-from thusfar.models.errors import unreadable
+from thusfar.models.objects import object_of, small_arguments, text_of
 from thusfar.models.port import ModelEvent, ModelReply
-from thusfar.planner.sealing import Assembled
 
 MAX_RETRIES: Final = 2  # as the providers' own clients do
 TIMEOUT_SECONDS: Final = 600.0  # of silence; as the providers' own clients wait
@@ -48,6 +43,7 @@ class SdkModel:
         name: As given.
         capacity: As given.
         settings: As given.
+        owns_client: Whether the clients are made here.
     """
 
     provider: ClassVar[str]
@@ -81,11 +77,11 @@ class SdkModel:
         self.timeout_seconds = timeout_seconds
         self.base_url = base_url
         self.api_key = api_key
-        self._own = client is None and async_client is None
+        self.owns_client = client is None and async_client is None
         self._client = None if given_async else client
         self._async_client = client if given_async else async_client
         self._per_loop: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        threads = not self._own and self._async_client is None
+        threads = not self.owns_client and self._async_client is None
         self.calls = Calls(
             client=self._sync,
             async_client=None if threads else self._async,
@@ -106,9 +102,21 @@ class SdkModel:
         """Make a client of the SDK from the environment, without retries of its own."""
         raise NotImplementedError
 
+    def close_client(self, client: Any) -> None:
+        """Close a sync client that was made here."""
+        client.close()
+
+    async def aclose_client(self, client: Any) -> None:
+        """Close an async client that was made here."""
+        await client.close()
+
     def send(self, client: Any, arguments: Mapping[str, Any], *, stream: bool) -> Any:
         """Call the SDK; with an async client the answer is an awaitable."""
         raise NotImplementedError
+
+    def asend(self, client: Any, arguments: Mapping[str, Any], *, stream: bool) -> Any:
+        """Call the SDK's async client, where that differs."""
+        return self.send(client, arguments, stream=stream)
 
     def reply(self, answered: Any) -> ModelReply:
         """Read the SDK's answer."""
@@ -143,7 +151,7 @@ class SdkModel:
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Answer a request; see `Model`."""
-        return await self.calls.aask(self._call(arguments), self.reply)
+        return await self.calls.aask(self._acall(arguments), self.reply)
 
     def generate_sync(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Answer a request, for code without an event loop; see `Model`."""
@@ -151,7 +159,7 @@ class SdkModel:
 
     def stream(self, arguments: Mapping[str, Any]) -> AsyncIterator[ModelEvent]:
         """Answer a request piece by piece; see `Model`."""
-        return self.calls.astream(self._call(arguments, stream=True), self.decoder)
+        return self.calls.astream(self._acall(arguments, stream=True), self.decoder)
 
     def stream_sync(self, arguments: Mapping[str, Any]) -> Iterator[ModelEvent]:
         """Answer piece by piece, for code without an event loop; see `Model`."""
@@ -170,6 +178,12 @@ class SdkModel:
     def _call(self, arguments: Mapping[str, Any], *, stream: bool = False) -> Call:
         made = self.completed(arguments)
         return lambda client: self.send(client, made, stream=stream)
+
+    def _acall(self, arguments: Mapping[str, Any], *, stream: bool = False) -> Call:
+        if self.calls.async_client is None:
+            return self._call(arguments, stream=stream)
+        made = self.completed(arguments)
+        return lambda client: self.asend(client, made, stream=stream)
 
     def _counting(self, arguments: Mapping[str, Any]) -> Call:
         made = self.completed(arguments)
@@ -192,16 +206,10 @@ class SdkModel:
             OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
             ProviderError: by code.
         """
-        reply = self.generate_sync(
-            self._small(model, prompt, messages, system, max_output_tokens, None)
+        asked = small_arguments(
+            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, None
         )
-        return GeneratedText(
-            text=reply.text,
-            finish=reply.finish,
-            input_tokens=reply.usage.input_tokens,
-            output_tokens=reply.usage.output_tokens,
-            request_id=reply.request_id,
-        )
+        return text_of(self.generate_sync(asked))
 
     def generate_object(
         self,
@@ -217,48 +225,29 @@ class SdkModel:
 
         The value is `None` where the answer ended before it was whole; `finish` says why.
         """
-        reply = self.generate_sync(
-            self._small(model, prompt, messages, system, max_output_tokens, schema)
+        asked = small_arguments(
+            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
         )
-        value = None
-        try:
-            value = parse_json(reply.text)
-        except TranscriptError:
-            if reply.finish == "stop":
-                raise unreadable() from None
-        return GeneratedObject(
-            value=value,
-            finish=reply.finish,
-            input_tokens=reply.usage.input_tokens,
-            output_tokens=reply.usage.output_tokens,
-            request_id=reply.request_id,
-        )
-
-    def _small(
-        self,
-        model: str,
-        prompt: str | None,
-        messages: Sequence[Any] | None,
-        system: str | None,
-        most: int | None,
-        schema: Any,
-    ) -> dict[str, Any]:
-        if (prompt is None) == (messages is None):
-            raise OptionsError(
-                "A model got both a prompt and messages, or neither.", fix="Pass one of them."
-            )
-        wire = dialect(self.dialect)
-        said = messages
-        if prompt is not None:
-            said = wire.lower(Message("user", (Text(prompt),)))
-        request = Assembled(messages=list(said or ()), system=system, schema=schema)
-        return call_arguments(request, wire, model=model or self.name, max_output_tokens=most)
+        return object_of(self.generate_sync(asked))
 
     # Clients.
 
+    def close(self) -> None:
+        """Close the sync client that was made here; a client of the caller stays open."""
+        if self.owns_client and self._client is not None:
+            self.close_client(self._client)
+            self._client = None
+
+    async def aclose(self) -> None:
+        """Close the async client that was made for the running event loop, and the sync one."""
+        made = self._per_loop.pop(asyncio.get_running_loop(), None)
+        if made is not None:
+            await self.aclose_client(made)
+        self.close()
+
     def _sync(self) -> Any:
         if self._client is None:
-            if not self._own:
+            if not self.owns_client:
                 raise OptionsError(
                     "A model with an async client alone was called without an event loop.",
                     fix="Pass a sync client as client= and the async one as async_client=.",

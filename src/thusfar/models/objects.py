@@ -1,0 +1,74 @@
+"""Objects: the small contracts of a model, made from its whole port."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from thusfar.codec import parse_json
+from thusfar.dialects import dialect
+from thusfar.errors import OptionsError, TranscriptError
+from thusfar.messages import Message, Text
+from thusfar.models.arguments import call_arguments
+from thusfar.models.contracts import GeneratedObject, GeneratedText
+from thusfar.models.errors import unreadable
+from thusfar.models.port import ModelReply
+from thusfar.planner.sealing import Assembled
+
+
+def small_arguments(
+    wire: str,
+    model: str,
+    prompt: str | None,
+    messages: Sequence[Any] | None,
+    system: str | None,
+    most: int | None,
+    schema: Any,
+) -> dict[str, Any]:
+    """Write what a small contract is asked as the arguments of the SDK's call.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
+    """
+    if (prompt is None) == (messages is None):
+        raise OptionsError(
+            "A model got both a prompt and messages, or neither.", fix="Pass one of them."
+        )
+    spoken = dialect(wire)
+    said = messages
+    if prompt is not None:
+        said = spoken.lower(Message("user", (Text(prompt),)))
+    request = Assembled(messages=list(said or ()), system=system, schema=schema)
+    return call_arguments(request, spoken, model=model, max_output_tokens=most)
+
+
+def text_of(reply: ModelReply) -> GeneratedText:
+    """View an answer as `GenerateText` gives it."""
+    return GeneratedText(
+        text=reply.text,
+        finish=reply.finish,
+        input_tokens=reply.usage.input_tokens,
+        output_tokens=reply.usage.output_tokens,
+        request_id=reply.request_id,
+    )
+
+
+def object_of(reply: ModelReply) -> GeneratedObject:
+    """Read the JSON value of an answer; `None` where it ended before it was whole.
+
+    Raises:
+        ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when a whole answer is not JSON.
+    """
+    value = None
+    try:
+        value = parse_json(reply.text)
+    except TranscriptError:
+        if reply.finish == "stop":
+            raise unreadable() from None
+    return GeneratedObject(
+        value=value,
+        finish=reply.finish,
+        input_tokens=reply.usage.input_tokens,
+        output_tokens=reply.usage.output_tokens,
+        request_id=reply.request_id,
+    )
