@@ -55,26 +55,30 @@ class Received(msgspec.Struct, frozen=True, kw_only=True):
         return isinstance(self.body, dict) and self.body.get("stream") is True
 
 
-_GEMINI: Final = re.compile(r"/v1[a-z]*\d*/models/(?P<model>[^:/]+):(?P<method>[A-Za-z]+)")
+_GEMINI: Final = re.compile(r".*/models/(?P<model>[^:/]+):(?P<method>[A-Za-z]+)")
 _GEMINI_KINDS: Final[dict[str, Kind]] = {
     "generateContent": "generate",
     "streamGenerateContent": "generate",
     "countTokens": "count",
 }
 _PATHS: Final[dict[str, tuple[str, Kind]]] = {
-    "/v1/chat/completions": ("openai-chat", "generate"),
-    "/v1/responses": ("openai-responses", "generate"),
-    "/v1/responses/input_tokens": ("openai-responses", "count"),
-    "/v1/responses/compact": ("openai-responses", "compact"),
-    "/v1/messages": ("anthropic", "generate"),
-    "/v1/messages/count_tokens": ("anthropic", "count"),
+    "/chat/completions": ("openai-chat", "generate"),
+    "/responses": ("openai-responses", "generate"),
+    "/responses/input_tokens": ("openai-responses", "count"),
+    "/responses/compact": ("openai-responses", "compact"),
+    "/messages": ("anthropic", "generate"),
+    "/messages/count_tokens": ("anthropic", "count"),
 }
 
 
 def endpoint(path: str) -> tuple[str, Kind] | None:
-    """Find the wire and what is asked for by the path; `None` for a path of no wire."""
-    if path in _PATHS:
-        return _PATHS[path]
-    found = _GEMINI.fullmatch(path)
-    kind = _GEMINI_KINDS.get(found.group("method")) if found else None
+    """Find the wire and what is asked for by how the path ends; `None` for a path of no wire.
+
+    What stands before differs between those who serve a wire: `/v1`, `/api/v1`, a project.
+    """
+    for ending, found in _PATHS.items():
+        if path.endswith(ending):
+            return found
+    matched = _GEMINI.fullmatch(path)
+    kind = _GEMINI_KINDS.get(matched.group("method")) if matched else None
     return ("gemini", kind) if kind else None
