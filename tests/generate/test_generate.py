@@ -198,6 +198,22 @@ def test_a_history_policy_bounds_what_a_thread_sends(store):
     assert len(thread.sync.read().messages) == 22
 
 
+def test_without_words_the_newest_question_of_the_thread_is_answered(store):
+    """GE-2."""
+    thread = Thread("t", store=store)
+    thread.sync.append([Message("user", "One?", id="q"), Message("assistant", "Two.")])
+    thread.sync.edit("q", "Three?")
+    model = Scripted([saying("Four.")])
+
+    result = generate_sync(thread=thread, model=model)
+
+    assert [m["content"] for m in model.requests[0]["messages"]] == ["Three?"]
+    assert result.thread_commit.status == "selected"
+    assert texts(thread.sync.read().messages) == [("user", "Three?"), ("assistant", "Four.")]
+    with pytest.raises(RequestCompositionError, match="nothing to say"):
+        generate_sync(thread=thread, model=model)
+
+
 # Revisions.
 
 

@@ -38,6 +38,7 @@ from thusfar.runtime.execution import (
 from thusfar.runtime.hooks import tool_name
 from thusfar.runtime.pending import pending_calls
 from thusfar.runtime.planned import Planned
+from thusfar.runtime.prompts import nothing_to_say
 from thusfar.runtime.results import AnswerRejected, Result, Step, StepPlanned, ToolAnswered
 from thusfar.runtime.tools import Tool, approval_needed, result_message
 
@@ -214,6 +215,7 @@ class Turn:
         """Answer the calls that waited, as the caller says."""
         run = self.run
         if not run.approvals:
+            yield from self._require_question()
             return
         if run.thread is not None:
             transcript = yield ReadTail(run.thread, TAIL)
@@ -238,6 +240,19 @@ class Turn:
                 self.said.append(_Said(_decided(call, said), kept=True))
         yield from self._run(None, allowed)
         self.reason = "tool-result"
+
+    def _require_question(self) -> Steps[None]:
+        """Without words of its own, a turn answers the newest question of the thread.
+
+        Raises:
+            RequestCompositionError: `INVALID_COMPOSITION`, when there is none.
+        """
+        run = self.run
+        if run.turn or run.messages is not None or run.thread is None:
+            return
+        transcript = yield ReadTail(run.thread, 1)
+        if not transcript.messages or transcript.messages[-1].role != "user":
+            raise nothing_to_say()
 
     # The end.
 

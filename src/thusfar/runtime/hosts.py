@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable, Coroutine
+from concurrent.futures import Future, wait
 from typing import Any, Protocol
 
 Job = Callable[[], Coroutine[Any, Any, None]]
@@ -56,3 +58,46 @@ class TaskHost:
         """Wait until everything retained so far has ended."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+
+
+class ThreadHost:
+    """A thread with an event loop of its own, for code that has none.
+
+    The thread is a daemon: the end of the interpreter does not wait for it, and what it had not
+    finished is made again by whoever needs it.
+
+    Example:
+        >>> done: list[str] = []
+        >>> async def job() -> None:
+        ...     done.append("done")
+        >>> host = ThreadHost()
+        >>> host.retain(job)
+        True
+        >>> host.drain(timeout_seconds=10)
+        >>> done
+        ['done']
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._jobs: set[Future[None]] = set()
+        self._starting = threading.Lock()
+
+    def retain(self, job: Job) -> bool:
+        """Hand a job to the thread, which is started with the first one."""
+        future = asyncio.run_coroutine_threadsafe(job(), self._running())
+        self._jobs.add(future)
+        future.add_done_callback(self._jobs.discard)
+        return True
+
+    def drain(self, *, timeout_seconds: float | None = None) -> None:
+        """Wait until everything retained so far has ended, at most so long. `None`: any time."""
+        wait(set(self._jobs), timeout=timeout_seconds)
+
+    def _running(self) -> asyncio.AbstractEventLoop:
+        with self._starting:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                name = "thusfar-background"
+                threading.Thread(target=self._loop.run_forever, name=name, daemon=True).start()
+            return self._loop

@@ -112,6 +112,14 @@ def one_thread(threads: Sequence[Any]) -> Any:
     return threads[0] if threads else None
 
 
+def nothing_to_say() -> RequestCompositionError:
+    """Make the error for a request without words."""
+    return RequestCompositionError(
+        "A request had nothing to say.",
+        fix="Pass a prompt or messages, or a thread that ends with a question.",
+    )
+
+
 def as_prompt(value: Any) -> Prompt:
     """Read what a caller generates from: a prompt, or the text of one.
 

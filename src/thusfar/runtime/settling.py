@@ -12,13 +12,19 @@ from typing import Any, Final
 
 from thusfar.budget import InputBudget
 from thusfar.dialects import Dialect, dialect
-from thusfar.errors import OptionsError, RequestCompositionError
+from thusfar.errors import OptionsError
 from thusfar.messages import Message, Text
 from thusfar.models.resolving import resolve_model
 from thusfar.planner.contributors import Context
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
-from thusfar.runtime.prompts import Prompt, as_prompt, one_thread, split_threads
+from thusfar.runtime.prompts import (
+    Prompt,
+    as_prompt,
+    nothing_to_say,
+    one_thread,
+    split_threads,
+)
 from thusfar.runtime.schemas import OutputSchema
 from thusfar.runtime.tools import definitions, toolbox
 
@@ -47,7 +53,8 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     messages = _chosen(said, "messages", asked.messages)
     given = _input(asked, said.get("input"))
     words = asked.words(given) if messages is None else None
-    _require_something(messages, thread, words, said)
+    if messages is None and words is None and thread is None:
+        raise nothing_to_say()
     spoken_in, planned_in, messages = _dialects(messages, wire)
     tools = _chosen(said, "tools", asked.tools)
     own_tools = [each for entry in entries for each in _tools_of(entry)]
@@ -94,15 +101,6 @@ def _whole(said: Mapping[str, Any], name: str, otherwise: int, *, least: int) ->
         f"{name} was no whole number from {least}.",
         fix=f"Pass {name}=, a whole number from {least}.",
         option=name,
-    )
-
-
-def _require_something(messages: Any, thread: Any, words: Any, said: Mapping[str, Any]) -> None:
-    if messages is not None or words is not None or (thread is not None and said.get("approvals")):
-        return
-    raise RequestCompositionError(
-        "A request had nothing to say.",
-        fix="Pass a prompt or messages; with approvals= the thread is enough.",
     )
 
 
