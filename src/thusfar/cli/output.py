@@ -129,7 +129,19 @@ def print_json(value: Mapping[str, Any]) -> None:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, when a value is not JSON.
     """
-    text = json_document(value)
+    _print_json(json_document(value))
+
+
+def print_json_line(value: Mapping[str, Any]) -> None:
+    """Print a JSON object on one line, for output of which each line is read as it comes.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when a value is not JSON.
+    """
+    _print_json(_UNSAFE_IN_JSON.sub(_json_escape, json_text(value)))
+
+
+def _print_json(text: str) -> None:
     if (sys.stdout.encoding or "").lower().replace("-", "") != "utf8":
         text = _NOT_ASCII.sub(_json_escape, text)
     print(text)  # noqa: T201 - the one place that prints JSON

@@ -31,6 +31,7 @@ COMMANDS: Final = (
     Command("plan", "thusfar.cli.plan:plan", "Plan one request: what it weighs, and why."),
     Command("receipts", "thusfar.cli.receipts:receipts", "Show a request that a store has kept."),
     Command("lint", "thusfar.cli.lint:lint", "Find what makes a transcript illegal to send."),
+    Command("chat", "thusfar.cli.chat:chat", "Talk to a model; every turn is kept in a store."),
     Command("thread", "thusfar.cli.thread:THREAD", "Keep conversations in a store, with branches."),
     Command("dialects", "thusfar.cli.dialects:dialects", "List the wire formats and their rules."),
     Command("doctor", "thusfar.cli.doctor:doctor", "Show versions, tokenizers and extras."),
