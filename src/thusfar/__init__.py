@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from thusfar.errors import RepresentationUnavailableError as RepresentationUnavailableError
     from thusfar.errors import RequestCompositionError as RequestCompositionError
     from thusfar.errors import RequestTooLargeError as RequestTooLargeError
+    from thusfar.errors import ResourceReadError as ResourceReadError
     from thusfar.errors import StorageError as StorageError
     from thusfar.errors import SummaryFailedError as SummaryFailedError
     from thusfar.errors import ThreadError as ThreadError
@@ -78,8 +79,11 @@ if TYPE_CHECKING:
     from thusfar.receipt import Repair as Repair
     from thusfar.runtime.arguments import PlanOptions as PlanOptions
     from thusfar.runtime.edge import Runtime as Runtime
+    from thusfar.runtime.generate import generate as generate
+    from thusfar.runtime.generate import generate_sync as generate_sync
+    from thusfar.runtime.generate import stream as stream
+    from thusfar.runtime.generate import stream_sync as stream_sync
     from thusfar.runtime.hooks import Amendment as Amendment
-    from thusfar.runtime.hooks import StepContext as StepContext
     from thusfar.runtime.planned import Accepted as Accepted
     from thusfar.runtime.planned import Planned as Planned
     from thusfar.runtime.planning import plan as plan
@@ -91,6 +95,11 @@ if TYPE_CHECKING:
     from thusfar.runtime.previewing import inspect_request_sync as inspect_request_sync
     from thusfar.runtime.previewing import preview as preview
     from thusfar.runtime.previewing import preview_sync as preview_sync
+    from thusfar.runtime.prompts import Prompt as Prompt
+    from thusfar.runtime.results import Result as Result
+    from thusfar.runtime.step_context import StepContext as StepContext
+    from thusfar.runtime.tools import Tool as Tool
+    from thusfar.runtime.tools import tool as tool
     from thusfar.storage import Store as Store
     from thusfar.storage import open_store as open_store
     from thusfar.thread import Thread as Thread
@@ -138,6 +147,7 @@ _HOMES = {
         "RepresentationUnavailableError",
         "RequestCompositionError",
         "RequestTooLargeError",
+        "ResourceReadError",
         "StorageError",
         "SummaryFailedError",
         "ThreadError",
@@ -185,7 +195,12 @@ _HOMES = {
     ),
     "runtime.arguments": ("PlanOptions",),
     "runtime.edge": ("Runtime",),
-    "runtime.hooks": ("Amendment", "StepContext"),
+    "runtime.generate": ("generate", "generate_sync", "stream", "stream_sync"),
+    "runtime.hooks": ("Amendment",),
+    "runtime.step_context": ("StepContext",),
+    "runtime.prompts": ("Prompt",),
+    "runtime.results": ("Result",),
+    "runtime.tools": ("Tool", "tool"),
     "runtime.planned": (
         "Accepted",
         "Planned",

@@ -50,6 +50,7 @@ _ERRORS = {
     "SCHEMA_TOO_NEW": "The database was written by a newer version.",
     "SUMMARY_FAILED": "A summary could not be made within its attempts.",
     "PREPARATION_FAILED": "A hook of a step raised or took too long.",
+    "RESOURCE_UNAVAILABLE": "A hook could not read a resource.",
     "REQUEST_INSPECTION_UNAVAILABLE": "No receipt of that request is kept.",
     "PROCESS_ERROR": "A process could not do what was asked.",
     "INVALID_DEFINITION": "A process was not put together in a way that could run.",

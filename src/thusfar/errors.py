@@ -112,6 +112,12 @@ class PreparationError(HistoryError):
     code = "PREPARATION_FAILED"
 
 
+class ResourceReadError(HistoryError):
+    """A hook read a resource that was not lent to it, or that could not be had."""
+
+    code = "RESOURCE_UNAVAILABLE"
+
+
 class InspectionUnavailableError(HistoryError):
     """No receipt of that id is kept here."""
 

@@ -15,6 +15,7 @@ import pytest
 TESTS = Path(__file__).resolve().parents[1]
 
 REQUESTS = "unit/test_requests.py"
+HOOKS = "unit/test_step_hooks.py"
 MANAGED = "unit/test_managed_history.py"
 POLICIES = "unit/test_history_policies.py"
 FLIGHT = "unit/test_summaries_in_flight.py"
@@ -190,9 +191,9 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         f"{LAWS}::test_plan_and_preview_agree_and_a_preview_makes_nothing",
     ),
     "hooks": (
-        f"{REQUESTS}::test_a_hook_sees_the_step_and_amends_it",
-        f"{REQUESTS}::test_a_hook_that_oversteps_is_refused",
-        f"{REQUESTS}::test_a_hook_that_raises_or_hangs_stops_the_request",
+        f"{HOOKS}::test_a_hook_sees_the_step_and_amends_it",
+        f"{HOOKS}::test_a_hook_that_oversteps_is_refused",
+        f"{HOOKS}::test_a_hook_that_raises_or_hangs_stops_the_request",
     ),
     "the law of support tokens": (f"{SUPPORT}::test_support_tokens_stay_within_the_law",),
     "the same bytes in any process": (

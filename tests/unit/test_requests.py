@@ -5,13 +5,11 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
-import time
 from typing import Any
 
 import pytest
 
 from thusfar import (
-    Amendment,
     InputBudget,
     ProviderHistorySummaryInput,
     ProviderHistorySummaryResult,
@@ -27,7 +25,6 @@ from thusfar import (
 )
 from thusfar.errors import (
     OptionsError,
-    PreparationError,
     RequestCompositionError,
     RequestTooLargeError,
     TranscriptError,
@@ -404,78 +401,3 @@ def test_a_digest_with_recall_stands_in_where_no_summary_can_be_had(tmp_path: An
     assert planned.recall_sync({"handle": "offload_x"}) == "(nothing found)"
     with pytest.raises(TranscriptError):
         planned.recall_sync('{"first": "two"}')
-
-
-# Hooks
-
-
-def test_a_hook_sees_the_step_and_amends_it():
-    seen: list[Any] = []
-
-    def hook(step: Any) -> Amendment:
-        seen.append(step)
-        return Amendment(
-            add=[context("extra", "more words")],
-            remove=["notes"],
-            active_tools=["look"],
-            budget=InputBudget(max=500),
-        )
-
-    tools = [
-        {"type": "function", "function": {"name": name, "parameters": {}}}
-        for name in ("look", "act")
-    ]
-    arguments = setting(use=[droppable(context("notes", "a b c"))], tools=tools, prepare_step=hook)
-    first = plan_sync(talk(2), **arguments)
-    second = plan_sync(talk(4), within=first, reason="tool-result", **arguments)
-
-    assert first.kwargs["messages"][0]["content"] == "more words"
-    assert [t["function"]["name"] for t in first.kwargs["tools"]] == ["look"]
-    assert second.receipt.max_input_tokens == 500
-    assert [(s.index, s.reason) for s in seen] == [(0, "initial"), (1, "tool-result")]
-    assert seen[1].previous_receipt == first.receipt
-
-
-OVERSTEPS = {
-    "no amendment": {"model": "x"},
-    "a policy": Amendment(add=[history.recent(2)]),
-    "required": Amendment(remove=["rules"]),
-    "history": Amendment(remove=["history"]),
-    "unknown tool": Amendment(active_tools=["fly"]),
-    "twice": Amendment(tools=[{"name": "a"}, {"name": "a"}]),
-    "both": Amendment(add=[context("n", "x")], remove=["n"]),
-}
-
-
-@pytest.mark.parametrize("amendment", OVERSTEPS.values(), ids=list(OVERSTEPS))
-def test_a_hook_that_oversteps_is_refused(amendment: Any):
-    with pytest.raises(RequestCompositionError) as raised:
-        plan_sync(
-            talk(2),
-            use=[context("rules", "x")],
-            prepare_step=lambda _: amendment,
-            **setting(),
-        )
-
-    assert raised.value.diagnostics[0].code == "INVALID_EXECUTION_AMENDMENT"
-
-
-def test_a_hook_that_raises_or_hangs_stops_the_request(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("thusfar.runtime.planning.HOOK_SECONDS", 0.02)
-
-    def raises(_: Any) -> None:
-        raise KeyError("no")
-
-    async def hangs(_: Any) -> None:
-        await asyncio.sleep(5)
-
-    with pytest.raises(PreparationError) as raised:
-        plan_sync(talk(2), prepare_step=raises, **setting())
-    with pytest.raises(PreparationError) as late:
-        asyncio.run(plan(talk(2), prepare_step=hangs, **setting()))
-    with pytest.raises(PreparationError):
-        plan_sync(talk(2), prepare_step=lambda _: time.sleep(0.2), **setting())
-
-    assert raised.value.facts["reason"] == "callback"
-    assert late.value.facts["reason"] == "timeout"
-    assert isinstance(raised.value.__cause__, KeyError)

@@ -143,6 +143,30 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     covers: int = 0
 
 
+class StepEvidence(msgspec.Struct, frozen=True, kw_only=True):
+    """What a hook did to the request.
+
+    Attributes:
+        reason: Why the request was made.
+        index: Number of the request within its execution, from 0.
+        added: Names of the contributors that it added.
+        removed: Names of those that it left out.
+        tools: Whether it changed the tools.
+        model: Whether it changed the model.
+        budget: Whether it changed the budget.
+        resources: Names of what it read.
+    """
+
+    reason: str
+    index: int
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    tools: bool = False
+    model: bool = False
+    budget: bool = False
+    resources: tuple[str, ...] = ()
+
+
 class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     """The evidence behind a receipt.
 
@@ -155,6 +179,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
         limits: The effective limits: `max`, `optimize_at`, `prepare_at`, `window`, `reserve`,
             `overhead`, `factor`, and whether the provider's counter was asked.
         transport_retries: How often the same request was sent again.
+        preparation: What a hook did to the request; `None` without one.
     """
 
     contributions: tuple[Contribution, ...] = ()
@@ -164,6 +189,7 @@ class Inspection(msgspec.Struct, frozen=True, kw_only=True):
     support: tuple[SupportReceipt, ...] = ()
     limits: dict[str, int | float | None] = {}
     transport_retries: int = 0
+    preparation: StepEvidence | None = None
 
 
 class RequestReceipt(msgspec.Struct, frozen=True, kw_only=True):

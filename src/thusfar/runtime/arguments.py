@@ -51,6 +51,7 @@ class PlanOptions(TypedDict, total=False):
         previous: The planned request before, instead of a name.
         within: The planned request before in the same execution (a tool round, a retry): fidelity
             does not go up again, and both are linked.
+        resources: What a hook may read, by name: values, or functions of no arguments.
     """
 
     system: Any
@@ -73,6 +74,7 @@ class PlanOptions(TypedDict, total=False):
     conversation: str | None
     previous: Any
     within: Any
+    resources: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,6 +103,7 @@ class PlanArguments:
     conversation: str | None = None
     previous: Any = None
     within: Any = None
+    resources: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
 
 _OPTIONS: Final = tuple(
@@ -135,7 +138,7 @@ def spelled_out(function: Function) -> Function:
         inspect.Parameter(
             option.name,
             inspect.Parameter.KEYWORD_ONLY,
-            default=None if option.default is MISSING else option.default,
+            default={} if option.default is MISSING else option.default,
             annotation=option.type,
         )
         for option in _OPTIONS

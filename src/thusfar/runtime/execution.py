@@ -45,6 +45,7 @@ class GenerateOptions(TypedDict, total=False):
         max_retries: How often an answer that does not fit the output is asked for anew.
         approvals: What became of pending calls, by id.
         prepare_step: Amends a request before it is planned; see `plan`.
+        resources: What that function may read, by name; see `plan`.
         counter: How tokens are counted; see `plan`.
         count_tokens: Whether the provider is asked to count where its answer can change what is
             sent.
@@ -68,6 +69,7 @@ class GenerateOptions(TypedDict, total=False):
     max_retries: int
     approvals: Mapping[str, Any] | None
     prepare_step: Any
+    resources: Mapping[str, Any]
     counter: Any
     count_tokens: bool
     leave_out: bool

@@ -146,7 +146,7 @@ class Turn:
         else:
             reply = yield from self._streamed(AskPiece(model, planned.kwargs))
         planned.retried(reply.retries)
-        planned.report(reply.usage.input_tokens)
+        planned.report(reply.usage.input_tokens, reply.usage.output_tokens)
         return reply
 
     def _streamed(self, piece: AskPiece) -> Steps[ModelReply]:

@@ -12,41 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, Literal
-
-import msgspec
+from typing import Any, Final
 
 from thusfar.budget import InputBudget
-from thusfar.errors import Diagnostic, PreparationError, RequestCompositionError
-from thusfar.planner.contributors import Droppable
+from thusfar.errors import Diagnostic, OptionsError, PreparationError, RequestCompositionError
+from thusfar.planner.contributors import Context, Droppable, Prefer, Summarizable
 from thusfar.planner.ladders import entry_id, split_use
-from thusfar.planner.receipt import RequestReceipt
+from thusfar.planner.receipt import StepEvidence
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.calling import acall_within, call_within
+from thusfar.runtime.step_context import StepContext
 
 HOOK_SECONDS: Final = 30.0  # what it may take; the user is waiting
-
-StepReason = Literal["initial", "tool-result", "validation-retry"]
-
-
-class StepContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What a hook sees; all of it frozen.
-
-    Attributes:
-        reason: Why this request is made.
-        index: Number of the request within its execution, from 0.
-        model: Name or object of the model.
-        messages: The transcript, as the caller's own objects.
-        previous_receipt: Receipt of the request before in this execution.
-        tools: Tool definitions before the amendment.
-    """
-
-    reason: StepReason
-    index: int
-    model: Any
-    messages: tuple[Any, ...]
-    previous_receipt: RequestReceipt | None
-    tools: tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,20 +50,6 @@ class Amendment:
 PrepareStep = Callable[[StepContext], Any]
 
 
-def context_of(said: PlanArguments, reason: StepReason) -> StepContext:
-    """Write what a hook sees of a request."""
-    before = said.within
-    messages = said.messages if isinstance(said.messages, list | tuple) else ()
-    return StepContext(
-        reason=reason,
-        index=before.step + 1 if before is not None else 0,
-        model=said.model,
-        messages=tuple(messages),
-        previous_receipt=before.receipt if before is not None else None,
-        tools=tuple(said.tools),
-    )
-
-
 def amended(said: PlanArguments, amendment: Any) -> PlanArguments:
     """Apply an amendment.
 
@@ -97,14 +60,20 @@ def amended(said: PlanArguments, amendment: Any) -> PlanArguments:
         return said
     if not isinstance(amendment, Amendment):
         raise invalid("A hook returned something that is no Amendment.")
+    require_types(amendment)
     add, remove = list(amendment.add), set(amendment.remove)
-    policies, added = split_use(add)
+    try:
+        policies, added = split_use(add)
+    except OptionsError as error:
+        raise invalid("A hook added something that is no contributor.") from error
     if policies:
         raise invalid("A hook tried to change who owns the history.")
     own_policies, entries = split_use(said.use)
     names = {entry_id(entry): entry for entry in entries}
     if remove & {entry_id(entry) for entry in added}:
         raise invalid("A hook added and removed the same contributor.")
+    if remove & {name for entry in entries for name in inner_names(entry)}:
+        raise invalid("A hook tried to remove a part of a contributor.")
     protected = [n for n in remove if n in names and not isinstance(names[n], Droppable)]
     if protected or "history" in remove:
         raise invalid("A hook tried to remove a contributor that may not be left out.")
@@ -125,6 +94,53 @@ def amended(said: PlanArguments, amendment: Any) -> PlanArguments:
         tools=tools,
         model=said.model if amendment.model is None else amendment.model,
         budget=said.budget if amendment.budget is None else amendment.budget,
+    )
+
+
+def require_types(amendment: Amendment) -> None:
+    """Check that an amendment holds what its fields say.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, when it does not.
+    """
+    lists = (amendment.add, amendment.remove, amendment.tools, amendment.active_tools)
+    if not all(each is None or isinstance(each, list | tuple | set | frozenset) for each in lists):
+        raise invalid("A hook returned an amendment with something that is no list.")
+    names = (*amendment.remove, *(amendment.active_tools or ()))
+    if not all(isinstance(name, str) for name in names):
+        raise invalid("A hook returned an amendment with something that is no name.")
+    if not isinstance(amendment.budget, InputBudget | None):
+        raise invalid("A hook returned an amendment with something that is no budget.")
+
+
+def inner_names(entry: Any) -> list[str]:
+    """List the names inside a contributor that are not its own."""
+    own, found = entry_id(entry), []
+    inner = entry
+    while not isinstance(inner, Context):
+        if isinstance(inner, Prefer):
+            found += [each.id for each in inner.alternatives]
+            inner = inner.primary
+        elif isinstance(inner, Summarizable):
+            found += [entry_id(each) for each in inner.sources]
+            break
+        else:
+            inner = inner.source
+    return [name for name in found if name != own]
+
+
+def evidence_of(seen: StepContext, amendment: Any) -> StepEvidence:
+    """Write what a hook did, for the inspection."""
+    made = amendment if isinstance(amendment, Amendment) else Amendment()
+    return StepEvidence(
+        reason=seen.reason,
+        index=seen.index,
+        added=tuple(entry_id(each) for each in split_use(made.add)[1]),
+        removed=tuple(sorted(made.remove)),
+        tools=made.tools is not None or made.active_tools is not None,
+        model=made.model is not None,
+        budget=made.budget is not None,
+        resources=seen.resources.seen,
     )
 
 

@@ -12,14 +12,18 @@ from thusfar.dialects.placement import Placed
 from thusfar.errors import HistoryError, OptionsError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
-from thusfar.planner.receipt import Inspection, RequestReceipt
+from thusfar.planner.receipt import Inspection, RequestReceipt, StepEvidence
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer
-from thusfar.runtime.wire import messages_of_response, reported_input_tokens
+from thusfar.runtime.wire import (
+    messages_of_response,
+    reported_input_tokens,
+    reported_output_tokens,
+)
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,6 +68,10 @@ class Planned:
         system: The system value, contexts included.
         tools: Tool definitions.
         step: Number of the request within its execution, from 0.
+        before: The request before in the same execution; `None` at the first.
+        preparation: What a hook did to it; `None` without one.
+        reported: Input and output tokens as the provider reported them; `None` each while it did
+            not.
     """
 
     __slots__ = (
@@ -71,9 +79,12 @@ class Planned:
         "_edge",
         "_sealed",
         "_transport_retries",
+        "before",
         "kwargs",
         "messages",
+        "preparation",
         "receipt",
+        "reported",
         "step",
         "system",
         "tools",
@@ -87,12 +98,16 @@ class Planned:
         arguments: PlanArguments,
         *,
         max_output_tokens: int | None,
+        preparation: StepEvidence | None = None,
     ) -> None:
         self._sealed = sealed
         self._edge = edge
         self._arguments = arguments
         self._transport_retries = 0
+        self.before: Planned | None = arguments.within
         self.step: int = arguments.within.step + 1 if arguments.within is not None else 0
+        self.preparation = preparation
+        self.reported: tuple[int | None, int | None] = (None, None)
         self.receipt: RequestReceipt = sealed.receipt
         request = replace(
             sealed.request,
@@ -137,6 +152,7 @@ class Planned:
             self._sealed.inspection,
             support=tuple(self._edge.support),
             transport_retries=self._transport_retries,
+            preparation=self.preparation,
         )
 
     def retried(self, times: int = 1) -> None:
@@ -201,8 +217,14 @@ class Planned:
             commit = self._edge.runtime.store.run(steps)
         return self._prepare(self._said(answered), commit, reported)
 
-    def report(self, input_tokens: int | None) -> None:
-        """Take in the provider's count of the request, for the requests to come."""
+    def report(self, input_tokens: int | None, output_tokens: int | None = None) -> None:
+        """Take in the provider's count of the request, for the requests to come.
+
+        Args:
+            input_tokens: Its input, what came from a cache included. `None`: not reported.
+            output_tokens: Its output, reasoning included. `None`: not reported.
+        """
+        self.reported = (input_tokens, output_tokens)
         if input_tokens is not None:
             facts = self._edge.facts
             counted = sum(size for _, size in self._sealed.inspection.breakdown)
@@ -222,7 +244,7 @@ class Planned:
 
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
         reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
-        self.report(reported)
+        self.report(reported, reported_output_tokens(response))
         return messages_of_response(response, self._edge.wire), reported
 
     def _said(self, answered: list[Any]) -> tuple[Any, ...]:

@@ -12,36 +12,42 @@ from typing import Any, Final, Unpack
 from thusfar._history import ManagedHistory
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import IdentityConflictError, RepresentationUnavailableError
-from thusfar.planner.receipt import StoredReceipt
+from thusfar.planner.receipt import StepEvidence, StoredReceipt
 from thusfar.runtime.arguments import PlanArguments, PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, conversation_of, runtime_of
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hooks import (
     HOOK_SECONDS,
     PrepareStep,
-    StepContext,
-    StepReason,
     amended,
     aprepare,
-    context_of,
+    evidence_of,
     prepare,
 )
 from thusfar.runtime.keeping import keep_receipt_steps
 from thusfar.runtime.placing import placed_plan
 from thusfar.runtime.planned import Planned, preparation_job
+from thusfar.runtime.step_context import StepContext, StepReason, context_of
 from thusfar.runtime.working import RunStore
 
 PLANS_AT_MOST: Final = 3  # of one request whose thread moves while it is planned
 
 
-def _plan(said: PlanArguments, edge: Edge) -> Steps[Planned]:
+def _plan(said: PlanArguments, edge: Edge, evidence: StepEvidence | None) -> Steps[Planned]:
     """Plan, keep the receipt, and check that the thread stands where it was read."""
     runtime = edge.runtime
     sealed, placed = yield from placed_plan(edge, said)
     if edge.reader is not None:
         yield RunStore(steps=edge.reader.check_steps())
         yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
-    planned = Planned(sealed, placed, edge, said, max_output_tokens=said.max_output_tokens)
+    planned = Planned(
+        sealed,
+        placed,
+        edge,
+        said,
+        max_output_tokens=said.max_output_tokens,
+        preparation=evidence,
+    )
     if runtime.durable:
         stored = StoredReceipt(receipt=sealed.receipt, inspection=planned.inspect())
         thread_id = edge.reader.thread.id if edge.reader is not None else ""
@@ -80,13 +86,16 @@ def _request(
 ) -> Steps[Planned]:
     """Let the hook amend the request, and plan it; again where its thread moved meanwhile."""
     shared = runtime_of(said, runtime)
+    evidence = None
     if hook is not None:
-        amendment = yield _Hook(hook, context_of(said, reason))
+        seen = context_of(said, reason, at=shared.store.clock())
+        amendment = yield _Hook(hook, seen)
         said = amended(said, amendment)
+        evidence = evidence_of(seen, amendment)
     for left in reversed(range(PLANS_AT_MOST)):
         edge: Edge = yield _Begin(said, shared)
         try:
-            made: Planned = yield _Run(edge, _plan(said, edge))
+            made: Planned = yield _Run(edge, _plan(said, edge, evidence))
         except RepresentationUnavailableError:
             prepare_after_all(said, edge)
             raise

@@ -148,6 +148,7 @@ def _plan_options(
         "wire": wire,
         "leave_out": bool(said.get("leave_out", False)),
         "prepare_step": said.get("prepare_step"),
+        "resources": said.get("resources") or {},
         "counter": said.get("counter"),
     }
     if (name := said.get("conversation")) is not None:

@@ -55,18 +55,45 @@ _INPUT_NAMES: Final = (
     ("usage_metadata", "prompt_token_count"),
     ("usageMetadata", "promptTokenCount"),
 )
+_OUTPUT_NAMES: Final = (
+    ("usage", "output_tokens"),
+    ("usage", "completion_tokens"),
+    ("usage", "outputTokens"),
+)
+_GEMINI_OUTPUT: Final = (
+    ("usage_metadata", ("candidates_token_count", "thoughts_token_count")),
+    ("usageMetadata", ("candidatesTokenCount", "thoughtsTokenCount")),
+)
 _ANTHROPIC_PARTS: Final = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
 
 
 def reported_input_tokens(response: Any) -> int | None:
     """Read how many input tokens a provider reports, those of its cache included."""
-    body = None if response is None or isinstance(response, str | list | tuple) else plain(response)
-    if body is None:
-        return None
+    body = _body(response)
     usage = body.get("usage")
     if isinstance(usage, Mapping) and type(usage.get("input_tokens")) is int:
         return sum(int(usage.get(name) or 0) for name in _ANTHROPIC_PARTS)
-    for group, name in _INPUT_NAMES:
+    return _first(body, _INPUT_NAMES)
+
+
+def reported_output_tokens(response: Any) -> int | None:
+    """Read how many output tokens a provider reports, those of its reasoning included."""
+    body = _body(response)
+    for group, names in _GEMINI_OUTPUT:
+        inner = body.get(group)
+        if isinstance(inner, Mapping) and type(inner.get(names[0])) is int:
+            return sum(int(inner.get(name) or 0) for name in names)
+    return _first(body, _OUTPUT_NAMES)
+
+
+def _body(response: Any) -> Mapping[str, Any]:
+    if response is None or isinstance(response, str | list | tuple):
+        return {}
+    return plain(response) or {}
+
+
+def _first(body: Mapping[str, Any], names: Sequence[tuple[str, str]]) -> int | None:
+    for group, name in names:
         inner = body.get(group)
         if isinstance(inner, Mapping) and type(inner.get(name)) is int:
             return int(inner[name])
