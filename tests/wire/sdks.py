@@ -312,10 +312,11 @@ def _gemini_async(server: LoopbackServer, stream: bool, more: dict[str, Any]) ->
 _CONTENTS: dict[str, Any] = {"model": "gemini-3-pro", "contents": ASK}
 
 
-def gemini_client(server: LoopbackServer) -> genai.Client:
-    """Make a client of the Google SDK that sends nothing again."""
+def gemini_client(server: LoopbackServer, version: str | None = None) -> genai.Client:
+    """Make a client of the Google SDK that sends nothing again, for its own version of the API."""
     options = types.HttpOptions(
         base_url=server.base_url("gemini"),
+        api_version=version,
         timeout=int(TIMEOUT * 1000),
         client_args={"verify": False},
         async_client_args={"verify": False},
