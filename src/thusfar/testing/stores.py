@@ -11,7 +11,15 @@ from collections.abc import Callable
 from typing import Any
 
 from thusfar.storage.base import Store
-from thusfar.testing.store_laws import appending, branching, erasing, racing, reading, whole
+from thusfar.testing.store_laws import (
+    appending,
+    branching,
+    erasing,
+    racing,
+    reading,
+    running,
+    whole,
+)
 
 Law = Callable[[Store], None]
 
@@ -24,7 +32,7 @@ def list_laws() -> dict[str, Law]:
         True
     """
     found: dict[str, Law] = {}
-    for module in (appending, reading, branching, racing, erasing, whole):
+    for module in (appending, reading, branching, racing, erasing, whole, running):
         for name, value in vars(module).items():
             own = callable(value) and getattr(value, "__module__", "") == module.__name__
             if own and not name.startswith("_"):
