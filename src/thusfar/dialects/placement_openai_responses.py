@@ -77,7 +77,24 @@ def _read(message: Any, position: int, notes: Notes) -> _Item:
     clean = without_surrogates(body)
     if clean is not body:
         notes.note("surrogates", (position,))
-    return _Item(clean, message, position, clean is not body)
+    sent = _without_parsed(clean)
+    if sent is not clean:
+        notes.note("response-fields", (position,))
+    return _Item(sent, message, position, sent is not body)
+
+
+def _without_parsed(body: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Leave out what the SDK's `parse` adds to an item, and leaves out itself when it sends one."""
+    if "parsed_arguments" in body:
+        body = {key: value for key, value in body.items() if key != "parsed_arguments"}
+    parts = body.get("content")
+    if not isinstance(parts, list | tuple):
+        return body
+    read = [plain(part) or {} for part in parts]
+    if not any("parsed" in part for part in read):
+        return body
+    kept = [{key: value for key, value in part.items() if key != "parsed"} for part in read]
+    return {**body, "content": kept}
 
 
 def _without_lone_reasoning(items: list[_Item], notes: Notes) -> list[_Item]:
