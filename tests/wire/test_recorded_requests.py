@@ -10,50 +10,24 @@ import http.client
 import json
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
 
 from shared_data import SHARED, needs_shared
+from thusfar import Reasoning, ToolCall
 from thusfar.codec import canonical_json, decode_message, encode_message
 from thusfar.dialects import dialect
 from thusfar.dialects.rules import check_wire
-from thusfar.testing.loopback import WIRES, LoopbackServer
+from thusfar.testing.loopback import WIRES, Answer, LoopbackServer, Usage
 from thusfar.testing.loopback.checking import as_wire, messages_of
 from thusfar.testing.loopback.received import endpoint
+from wire.recorded import FIELDS, exchanges, fields
 
 pytestmark = needs_shared
 
 wires = pytest.mark.parametrize("wire", WIRES)
-FIELDS = {"gemini": "contents", "openai-responses": "input"}
-
-
-class Exchange(NamedTuple):
-    """One recorded request and the status that it got."""
-
-    name: str
-    wire: str
-    kind: str
-    path: str
-    query: str
-    body: dict[str, Any]
-    status: int
-
-
-def exchanges() -> Iterator[Exchange]:
-    """Yield every recorded request for an endpoint that the loopback server has."""
-    assert SHARED is not None
-    for file in sorted((SHARED / "data" / "pydantic-ai").rglob("*.json")):
-        for number, each in enumerate(json.loads(file.read_bytes())["interactions"]):
-            request, address = each["request"], urlsplit(each["request"]["uri"])
-            path = address.path
-            found = endpoint(path)
-            if found is None or request["method"] != "POST":
-                continue
-            status = each["response"]["status"]
-            name = f"{file.name}#{number}"
-            yield Exchange(name, *found, path, address.query, request["body"], status)
 
 
 def test_every_recorded_request_of_a_model_is_for_an_endpoint_of_the_server_or_of_bedrock():
@@ -109,6 +83,33 @@ def test_each_recorded_request_lifts_and_lowers_again_to_the_same_request(wire):
 
     assert tried["generate"] >= 20
     assert tried["messages"] >= 50
+
+
+EVERYTHING = Answer(
+    reasoning=Reasoning("They ask.", signature="c2VhbGVk"),
+    text="3 degrees.",
+    tool_calls=[ToolCall(None, "weather", '{"city":"Oslo"}')],
+    usage=Usage(cache_read_tokens=1, reasoning_tokens=1),
+)
+
+
+@wires
+def test_every_field_that_most_recorded_replies_have_is_in_ours(wire):
+    missed, recorded = Counter[str](), 0
+    with LoopbackServer(EVERYTHING) as server:
+        connection = http.client.HTTPConnection(server.origin.removeprefix("http://"), timeout=20)
+        for each in exchanges():
+            whole = isinstance(each.reply, dict) and each.status == 200
+            if each.wire != wire or each.kind != "generate" or not whole:
+                continue
+            connection.request("POST", f"{each.path}?{each.query}", json.dumps(each.body))
+            ours = json.loads(connection.getresponse().read())
+            missed.update(fields(each.reply) - fields(ours))
+            recorded += 1
+        connection.close()
+
+    assert recorded >= 20
+    assert [field for field, times in missed.items() if 2 * times > recorded] == []
 
 
 def test_each_chat_request_that_an_agent_was_answered_is_accepted():

@@ -20,9 +20,9 @@ from shared_data import needs_shared
 from thusfar import ToolCall
 from thusfar.dialects.rules import Wire
 from thusfar.testing.loopback import WIRES, Answer, LoopbackServer
+from wire.recorded import FIELDS, Exchange, exchanges, fields
 from wire.rule_breakers import BREAKERS
 from wire.sdks import anthropic_client, gemini_client, openai_client
-from wire.test_recorded_requests import FIELDS, Exchange, exchanges
 
 wires = pytest.mark.parametrize("wire", WIRES)
 
@@ -253,16 +253,3 @@ def events(stream: bytes) -> list[tuple[str, Any]]:
             data = None if done else json.loads(lines["data"])
             found.append(("[DONE]" if done else lines.get("event", ""), data))
     return found
-
-
-def fields(value: Any, place: str = "") -> set[str]:
-    """List the paths of all fields of a JSON value; positions in lists do not count."""
-    if isinstance(value, dict):
-        return {
-            path
-            for name, inner in value.items()
-            for path in {f"{place}.{name}", *fields(inner, f"{place}.{name}")}
-        }
-    if isinstance(value, list):
-        return {path for inner in value for path in fields(inner, f"{place}[]")}
-    return set()

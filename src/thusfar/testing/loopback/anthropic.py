@@ -182,6 +182,7 @@ def _block(turn: Turn, number: int, part: Said) -> dict[str, Any]:
                 "id": part.id or turn.new_id("toolu_", number),
                 "name": part.name,
                 "input": msgspec.json.decode(part.arguments),
+                "caller": {"type": "direct"},
             }
         case Native():
             found: dict[str, Any] = native(part, WIRE)
@@ -224,6 +225,7 @@ def _usage(tokens: Tokens, answer: Answer) -> dict[str, Any]:
         },
         "output_tokens": tokens.output,
         "service_tier": "standard",
+        "inference_geo": "global",
     }
     if tokens.reasoning:
         usage["output_tokens_details"] = {"thinking_tokens": tokens.reasoning}
@@ -247,5 +249,5 @@ def _final_usage(turn: Turn) -> dict[str, Any]:
     return {
         name: value
         for name, value in usage.items()
-        if name not in ("cache_creation", "service_tier")
+        if name not in ("cache_creation", "service_tier", "inference_geo")
     }

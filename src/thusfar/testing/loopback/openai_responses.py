@@ -36,18 +36,21 @@ _INCOMPLETE: Final[dict[Finish, str]] = {
 _SPEAKABLE: Final = ("stop", "tool-calls", "refusal", *_INCOMPLETE)
 _ECHOED: Final[dict[str, Any]] = {
     "background": False,
+    "frequency_penalty": 0.0,
     "instructions": None,
     "max_output_tokens": None,
     "max_tool_calls": None,
     "metadata": {},
     "parallel_tool_calls": True,
+    "presence_penalty": 0.0,
     "previous_response_id": None,
     "prompt_cache_key": None,
+    "prompt_cache_retention": None,
     "reasoning": {"effort": None, "summary": None},
     "safety_identifier": None,
     "store": True,
     "temperature": 1.0,
-    "text": {"format": {"type": "text"}},
+    "text": {"format": {"type": "text"}, "verbosity": "medium"},
     "tool_choice": "auto",
     "tools": [],
     "top_logprobs": 0,
@@ -115,10 +118,7 @@ def _response(
     turn: Turn, status: str, items: list[dict[str, Any]], *, usage: dict[str, Any] | None
 ) -> dict[str, Any]:
     asked = turn.received.body
-    echoed = {
-        name: asked[name] if asked.get(name) is not None else default
-        for name, default in _ECHOED.items()
-    }
+    echoed = {name: _echo(asked.get(name), default) for name, default in _ECHOED.items()}
     reason = _INCOMPLETE.get(turn.answer.ended)
     return {
         "id": turn.new_id("resp_"),
@@ -131,9 +131,17 @@ def _response(
         "model": turn.model,
         "output": items,
         "service_tier": "default",
+        "billing": {"payer": "developer"},
         "usage": usage,
         **echoed,
     }
+
+
+def _echo(asked: Any, default: Any) -> Any:
+    """Repeat a setting of the request; what an object of it left open has its default."""
+    if isinstance(asked, dict) and isinstance(default, dict):
+        return {**default, **asked}
+    return default if asked is None else asked
 
 
 def _items(turn: Turn) -> list[dict[str, Any]]:
