@@ -123,7 +123,9 @@ def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages
     kept, covered, omitted = map(positions, (view.kept, view.summarised, view.omitted))
     assert messages == before, "the canonical transcript changed"
     assert planned.receipt.input_tokens <= said.max, "over the maximum"
-    assert sum(map(tokens_of, planned.messages)) == planned.receipt.input_tokens
+    added = dict(planned.inspect().breakdown).get("placement", 0)
+    sealed = planned._sealed.request.messages  # before the provider's rules of placement
+    assert sum(map(tokens_of, sealed)) + added == planned.receipt.input_tokens
     assert sorted(kept + covered + omitted) == list(range(len(messages))), "not a partition"
     if omitted:
         assert drawn["on_miss"] == "recent-only", "left out without authority"
@@ -132,7 +134,7 @@ def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages
         assert kept == list(range(len(messages))), "fidelity given away below the watermark"
     if covered and full <= said.max:
         assert planned.receipt.input_tokens <= said.arguments["budget"].optimize_at
-    own = [m for m in planned.messages if any(m is mine for mine in messages)]
+    own = [m for m in sealed if any(m is mine for mine in messages)]
     if drawn["shorten"] is None:
         assert own == [messages[p] for p in kept], "not the caller's own objects in order"
 
