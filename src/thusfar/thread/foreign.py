@@ -5,7 +5,7 @@ A message that cannot be read raises; it never vanishes. The branches of a sessi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -16,7 +16,8 @@ from thusfar.dialects.base import Dialect, DialectMismatch
 from thusfar.errors import InvalidMessageError, TranscriptError
 from thusfar.messages import Message
 from thusfar.storage.base import check_id
-from thusfar.thread.lowering import lower_all
+from thusfar.thread.exporting import as_request, export_messages
+from thusfar.thread.system_text import lift_system
 
 if TYPE_CHECKING:
     from thusfar.sources import Sidechain
@@ -74,15 +75,28 @@ def lift(messages: Sequence[Any]) -> list[Message]:
         ) from error
 
 
-def lower(messages: Iterable[Message], name: str) -> str:
-    """Write messages as a JSON list of a dialect.
+def lower(messages: Sequence[Message], name: str, about: Mapping[str, Any]) -> str:
+    """Write a transcript as JSON of a dialect: its list, or a body with the system text beside it.
+
+    Args:
+        messages: The transcript.
+        name: Name of the dialect.
+        about: The thread's metadata.
 
     Raises:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form there.
         OptionsError: `INVALID_OPTIONS`, for a dialect that does not exist.
     """
     target = dialect(name)
-    return json_text(lower_all(messages, target).messages)
+    return json_text(
+        as_request(export_messages(messages, target, own=came_from(about, name)), target)
+    )
+
+
+def came_from(about: Mapping[str, Any], name: str) -> bool:
+    """Tell whether a thread was imported from a dialect, by its metadata."""
+    imported = about.get("imported")
+    return isinstance(imported, Mapping) and imported.get("dialect") == name
 
 
 def read_tree(data: Any, name: str | None) -> Tree:
@@ -101,10 +115,11 @@ def read_tree(data: Any, name: str | None) -> Tree:
 
     loaded = load(data, dialect=name)
     about: dict[str, Any] = {"source": loaded.kind, "dialect": loaded.dialect}
-    about.update({k: v for k, v in (("model", loaded.model), ("system", loaded.system)) if v})
+    about.update({"model": loaded.model} if loaded.model else {})
     about.update({k: v for k, v in loaded.facts.items() if v})
     source = dialect(loaded.dialect)
     ids = Ids()
+    system = lift_system(loaded.system, source)
     if loaded.entries:
         nodes, head = _tree_of_log(loaded.entries, source, ids)
         beside = [_line_of(chain, source, ids) for chain in loaded.sidechains]
@@ -113,7 +128,7 @@ def read_tree(data: Any, name: str | None) -> Tree:
                 _described(*each) for each in zip(loaded.sidechains, beside, strict=True)
             ]
         return Tree((*nodes, *(node for line in beside for node in line)), head, about)
-    listed: list[Node] = []
+    listed = [] if system is None else [Node(ids.own(system, None), None)]
     for foreign in loaded.messages:
         message = ids.own(source.lift(foreign), None)
         listed.append(Node(message, listed[-1].message.id if listed else None))

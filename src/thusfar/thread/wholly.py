@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from thusfar.codec import parse_json
 from thusfar.drive import Steps
 from thusfar.storage.base import Store
 from thusfar.thread import artifacts as derived
@@ -19,7 +20,7 @@ from thusfar.thread import (
     tallying,
     verifying,
 )
-from thusfar.thread.paths import Context
+from thusfar.thread.paths import Context, maybe_thread
 from thusfar.thread.values import Branch, Erasure, ThreadInfo, Verification
 from thusfar.thread.verbs import verb
 
@@ -199,7 +200,8 @@ class WholeThread:
 
         Args:
             format: `thusfar` writes everything, with branches, for `import_`. The name of any
-                other dialect writes the live messages of the selected path as a JSON list.
+                other dialect writes the live messages of the selected path as a JSON list, or as
+                an object with the system text where that dialect has it outside the list.
 
         Raises:
             UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form in the dialect.
@@ -211,7 +213,9 @@ class WholeThread:
         if format == foreign.THUSFAR:
             return (yield from porting.export_steps(self._context))
         transcript = yield from reading.transcript_steps(self._context)
-        return foreign.lower(transcript.messages, format)
+        row = yield from maybe_thread(self._context)
+        about = parse_json(row.metadata, where="the metadata of a thread") if row else {}
+        return foreign.lower(transcript.messages, format, about)
 
     @verb
     def import_(self, data: Any, *, dialect: str | None = None) -> Steps[ThreadInfo]:

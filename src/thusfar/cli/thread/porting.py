@@ -10,13 +10,16 @@ from typing import Annotated, Any, Final
 import msgspec
 from cyclopts import Parameter
 
+from thusfar.cli.findings import find
 from thusfar.cli.options import AsJson, DialectName
 from thusfar.cli.output import console, counted, json_rows, print_json, shown
 from thusfar.cli.reading import STDIN, read_bytes
 from thusfar.cli.store import StoreOptions, opened
 from thusfar.cli.thread.options import Owner, ThreadName, opened_thread
-from thusfar.codec import parse_json
+from thusfar.codec import json_text, parse_json
+from thusfar.dialects import Dialect
 from thusfar.dialects import dialect as dialect_named
+from thusfar.dialects.rules import Wire
 from thusfar.errors import (
     IdentityConflictError,
     InvalidMessageError,
@@ -26,11 +29,14 @@ from thusfar.errors import (
 )
 from thusfar.storage.base import check_id
 from thusfar.thread import Thread
-from thusfar.thread.lowering import lower_all
+from thusfar.thread.exporting import Exported, export_messages
+from thusfar.thread.foreign import came_from
 from thusfar.thread.session_files import session_trees
+from thusfar.thread.system_text import OUTSIDE
 
 LOSSLESS: Final = "thusfar"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
+_MOST_PLACES: Final = 5
 _MOST_LINES: Final = 50  # a log states its session near its beginning
 
 
@@ -202,9 +208,11 @@ def export(
 
     The default is lossless: one JSON record a line, with every branch, position and tombstone;
     thusfar thread import reads it. With --format the live messages of the selected path come out
-    as a JSON list in that wire format, which project and lint read. Erased content is in neither.
+    as a JSON list in that wire format, or as an object where the format has the system text
+    outside the list; project and lint read both. What a provider would still refuse, such as a
+    call that nobody answered, is said on stderr. Erased content is in neither.
 
-    With --json: {"thread_id", "format", "records"}, or for a wire format "messages" and
+    With --json: {"thread_id", "format", "records"}, or for a wire format "messages", "system" and
     "left_out", the number of parts.
 
     Exit status: 0 printed; 1 refused, such as UNSUPPORTED_PART for what has no form in that
@@ -235,10 +243,10 @@ def _export_messages(
 ) -> int:
     target = dialect_named(form)
     with opened_thread(where, thread, owner, "read") as handle:
-        handle.sync.info()
+        own = came_from(handle.sync.info().metadata, form)
         transcript = handle.sync.transcript()
     try:
-        messages, left_out = lower_all(transcript.messages, target, leave_out=leave_out)
+        made = export_messages(transcript.messages, target, leave_out=leave_out, own=own)
     except UnsupportedPartError as error:
         raise UnsupportedPartError(
             str(error.args[0]),
@@ -247,13 +255,32 @@ def _export_messages(
             else error.fix,
         ) from None
     if as_json:
-        made = {"thread_id": thread, "format": form, "messages": messages, "left_out": left_out}
-        print_json(made)
+        print_json({"thread_id": thread, "format": form, **made._asdict()})
     else:
-        _write(f"{json_rows(messages)}\n" if messages else "[]\n")
-    if left_out:
-        print(f"thusfar: {counted(left_out, 'part')} left out", file=sys.stderr)  # noqa: T201
+        _write(f"{_rows(made, target)}\n")
+    for line in _told(made, target):
+        print(f"thusfar: {line}", file=sys.stderr)  # noqa: T201
     return 0
+
+
+def _rows(made: Exported, target: Dialect) -> str:
+    """Write a list with a message a line, and system text before it where that is outside."""
+    rows = json_rows(made.messages) if made.messages else "[]"
+    if made.system is None:
+        return rows
+    system, messages = (json_text(key) for key in OUTSIDE[target.name])
+    return f"{{{system}:{json_text(made.system)},\n{messages}:{rows}}}"
+
+
+def _told(made: Exported, target: Dialect) -> Iterator[str]:
+    """Say what was left out, and what the provider would refuse in what is left."""
+    if made.left_out:
+        yield f"{counted(made.left_out, 'part')} left out"
+    wire = Wire(messages=made.messages, system=made.system)
+    for found in find(made.messages, target, wire).findings if made.messages else ():
+        place = ", ".join(map(str, found.positions[:_MOST_PLACES]))
+        more = "" if len(found.positions) <= _MOST_PLACES else ", …"
+        yield f"{found.name} at {place}{more}: {found.what}"
 
 
 def _write(text: str) -> None:
