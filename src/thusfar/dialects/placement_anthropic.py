@@ -130,11 +130,11 @@ def place_anthropic(
         notes,
         keep=lambda at, block: (prefix_kept or at >= start) and _is_signed(block),
     )
-    entries = join_turns(WIRE, entries, notes)
+    entries = join_turns(WIRE, _without_empty(entries, notes), notes)
     if messages:
         entries = begin_with_user(WIRE, entries, notes, may_begin=_may_begin)
     rename_ids(WIRE, entries, notes, IDS)
-    _trim_end(entries, notes)
+    entries = _trimmed(entries, notes)
     stubs = _stubs(entries, tools, notes)
     return Placed(
         messages=written(WIRE, entries),
@@ -223,14 +223,22 @@ def _may_begin(entry: Entry) -> bool:
     return bool(entry.blocks) and entry.blocks[0].get("type") == "compaction"
 
 
-def _trim_end(entries: list[Entry], notes: Notes) -> None:
+def _trimmed(entries: list[Entry], notes: Notes) -> list[Entry]:
     """Cut white space off the end of what the model is to continue."""
-    if not entries or entries[-1].role != "assistant" or not entries[-1].blocks:
-        return
-    last = entries[-1].blocks[-1]
-    if last.get("type") == "text" and (text := WIRE.text(last)) != text.rstrip():
-        notes.note("trailing-space", entries[-1].at)
-        replace_block(entries[-1], len(entries[-1].blocks) - 1, {**last, "text": text.rstrip()})
+    last = entries[-1] if entries and entries[-1].role == "assistant" else None
+    while last is not None and last.blocks and last.blocks[-1].get("type") == "text":
+        text = WIRE.text(last.blocks[-1])
+        if text == text.rstrip() and text:
+            break
+        notes.note("trailing-space", last.at)
+        if text.rstrip():
+            block = {**last.blocks[-1], "text": text.rstrip()}
+            replace_block(last, len(last.blocks) - 1, block)
+        else:
+            last.blocks, last.changed = last.blocks[:-1], True
+            if not last.blocks:
+                return entries[:-1]
+    return entries
 
 
 def _stubs(

@@ -103,9 +103,7 @@ def place_bedrock_converse(
     notes = Notes()
     run, entries = without_system_run(read_entries(WIRE, messages, notes))
     system = _with_run(system, run)
-    entries = fill_or_leave_out(
-        WIRE, entries, notes, cleaned=_cleaned, may_be_empty=lambda _: False
-    )
+    entries = _without_empty(entries, notes)
     entries = join_summary(entries, spoken, notes)
     entries = fence_system(WIRE, entries, notes, inline=lambda _: False)
     entries = gather_results(WIRE, entries, notes)
@@ -113,7 +111,7 @@ def place_bedrock_converse(
     if not prefix_kept:
         start = loop_start(WIRE, entries)
         entries = strip_thoughts(WIRE, entries, notes, keep=lambda at, _: at >= start)
-        entries = join_turns(WIRE, entries, notes)
+        entries = join_turns(WIRE, _without_empty(entries, notes), notes)
     if messages:
         entries = begin_with_user(WIRE, entries, notes, may_begin=lambda _: False)
     rename_ids(WIRE, entries, notes, IDS)
@@ -142,6 +140,10 @@ def _with_run(system: Any, run: list[Entry]) -> Any:
 
 def _said(block: Block) -> bool:
     return bool(WIRE.text(block).strip())
+
+
+def _without_empty(entries: list[Entry], notes: Notes) -> list[Entry]:
+    return fill_or_leave_out(WIRE, entries, notes, cleaned=_cleaned, may_be_empty=lambda _: False)
 
 
 def _cleaned(entry: Entry) -> list[Block]:

@@ -309,8 +309,7 @@ def _joined(wire: BlockWire, run: list[Entry], notes: Notes) -> Entry:
         notes.note("results-moved", at)
     if len(run) == 1:
         return _changed(run[0], ordered) if moved else run[0]
-    if sum(not entry.joins for entry in run) > 1:
-        notes.note("merged", at)
+    notes.note("merged", at)
     body = next((entry.body for entry in run if not entry.joins), run[0].body)
     return Entry(run[0].role, ordered, None, body, at, changed=True)
 
