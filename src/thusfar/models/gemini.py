@@ -8,6 +8,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, ClassVar, Final
@@ -66,7 +67,9 @@ class Gemini(SdkModel):
             retry_options=types.HttpRetryOptions(attempts=1),
         )
         if asynchronous:  # else aiohttp is used where it happens to be installed
-            options.httpx_async_client = _http().AsyncClient(timeout=self.timeout_seconds)
+            options.httpx_async_client = _http().AsyncClient(
+                timeout=self.timeout_seconds, event_hooks={"response": [_note]}
+            )
         made = genai.Client(api_key=self.api_key, http_options=options)
         if not asynchronous:
             return made
@@ -90,6 +93,12 @@ class Gemini(SdkModel):
         models = client.models
         call = models.generate_content_stream if stream else models.generate_content
         return call(**arguments)
+
+    async def asend(self, client: Any, arguments: Mapping[str, Any], *, stream: bool) -> Any:
+        """Call the SDK's async client; a stream can be closed before its end."""
+        if not stream:
+            return await self.send(client, arguments, stream=False)
+        return _Pieces(await self.send(client, arguments, stream=True))
 
     def reply(self, answered: Any) -> ModelReply:
         """Read the SDK's answer."""
@@ -129,6 +138,38 @@ class Gemini(SdkModel):
     def counted(self, answered: Any) -> int | None:
         """Read the answer of `ask_count`."""
         return None if answered is None else answered.total_tokens
+
+
+# Where the responses of a call that is being made are noted.
+_RESPONSES: Final[ContextVar[list[Any] | None]] = ContextVar("responses", default=None)
+
+
+async def _note(response: Any) -> None:
+    if (noted := _RESPONSES.get()) is not None:
+        noted.append(response)
+
+
+class _Pieces:
+    """A stream of the SDK, which by itself leaves its connection open when it is left early."""
+
+    def __init__(self, pieces: Any) -> None:
+        self._pieces = pieces
+        self._responses: list[Any] = []
+
+    def __aiter__(self) -> Any:
+        return self
+
+    async def __anext__(self) -> Any:
+        token = _RESPONSES.set(self._responses)
+        try:
+            return await anext(self._pieces)
+        finally:
+            _RESPONSES.reset(token)
+
+    async def aclose(self) -> None:
+        for response in self._responses:
+            await response.aclose()
+        await self._pieces.aclose()
 
 
 def _http() -> Any:
