@@ -45,6 +45,27 @@ class ReadMessages(msgspec.Struct, frozen=True, kw_only=True):
     low: int
 
 
+class SearchMessages(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest messages of the thread that have all these words.
+
+    The answer is a list of pairs of a position and a message, ascending.
+
+    Attributes:
+        words: What is looked for.
+        limit: At most so many.
+    """
+
+    words: str
+    limit: int
+
+
+class ReadPositions(msgspec.Struct, frozen=True, kw_only=True):
+    """The messages of the thread from `first` to `last`, wherever they are; as `SearchMessages`."""
+
+    first: int
+    last: int
+
+
 class FindSource(msgspec.Struct, frozen=True, kw_only=True):
     """The `SourceArtifact` of a contributor by its key, or `None`."""
 

@@ -22,7 +22,7 @@ from thusfar.facts import Content
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import Source
 from thusfar.planner.pages import Pages
-from thusfar.planner.questions import ReadMessages
+from thusfar.planner.questions import ReadMessages, ReadPositions, SearchMessages
 from thusfar.runtime.keeping import MOST_FOUND, Place, usable
 from thusfar.storage import questions as q
 from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, PageRow, TallyRow
@@ -40,8 +40,10 @@ from thusfar.thread.paths import (
     parent_of,
 )
 from thusfar.thread.reading import changed, newest_rows, require_revision, revision_of
+from thusfar.thread.searching import read_positions, search_path
 from thusfar.thread.tracking import chain_text
 from thusfar.tokens import Measure
+from thusfar.words import Search
 
 FIRST_READ: Final = 64  # messages of the first look
 LEAST_READ: Final = 8  # messages of any later look
@@ -220,9 +222,20 @@ class ThreadReader:
             found.update((row.node, row) for row in read)
         return found
 
-    def steps_for(self, question: Any) -> Steps[None] | None:
+    def steps_for(self, question: Any) -> Steps[Any] | None:
         """The steps that answer a question about the thread; `None` for other questions."""
-        return self._extend(question.low) if isinstance(question, ReadMessages) else None
+        match question:
+            case ReadMessages(low=low):
+                return self._extend(low)
+            case SearchMessages(words=words, limit=limit):
+                return self._search(words, limit)
+            case ReadPositions(first=first, last=last):
+                return read_positions(self._tip, first, last)
+        return None
+
+    def _search(self, words: str, limit: int) -> Steps[list[tuple[int, Message]]]:
+        found = yield from search_path(self._ctx, Search(words), self._tip, limit=limit)
+        return [(each.position, each.message) for each in reversed(found)]
 
     def _extend(self, low: int) -> Steps[None]:
         pages = self.pages

@@ -9,6 +9,7 @@ Source:
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -19,11 +20,11 @@ from thusfar.drive import Steps
 from thusfar.errors import TranscriptError
 from thusfar.messages import Message
 from thusfar.planner.facts import RequestFacts
-from thusfar.planner.pages import NeedMessages
-from thusfar.planner.questions import ReadMessages
+from thusfar.planner.questions import ReadPositions, SearchMessages
 from thusfar.runtime.keeping import recall_steps
 from thusfar.runtime.working import RunStore
 from thusfar.summaries.rendering import quoted, shortened
+from thusfar.words import Search, text_of
 
 MOST_MESSAGES: Final = 50  # messages shown at once; the model may ask again
 MOST_MATCHES: Final = 10
@@ -37,7 +38,7 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         first: First message.
         last: Last message.
-        search: Words that a message contains, in any order and case.
+        search: Words that a message has, in any order; see `thusfar.words`.
         handle: Handle of a contributor.
     """
 
@@ -75,30 +76,35 @@ def recall_answer(facts: RequestFacts, wanted: Recall) -> Steps[str]:
     if wanted.handle is not None:
         text: str | None = yield RunStore(steps=recall_steps(wanted.handle))
         return _NOTHING if text is None else shortened(text, MOST_CHARS)
-    while True:
-        try:
-            found = _found(facts, wanted)
-        except NeedMessages as more:
-            yield ReadMessages(low=more.low)
-        else:
-            return shortened(quoted(found), MOST_CHARS) if found else _NOTHING
-
-
-def _found(facts: RequestFacts, wanted: Recall) -> Sequence[tuple[int, Message]]:
+    stored = facts.source.kind == "thread"
     messages, lift = facts.source.messages, facts.dialect.lift
+    found: Sequence[tuple[int, Message]]
     if wanted.first is not None or wanted.last is not None:
-        first = max(0, wanted.first if wanted.first is not None else wanted.last or 0)
-        last = min(len(messages) - 1, wanted.last if wanted.last is not None else first)
-        last = min(last, first + MOST_MESSAGES - 1)
-        return [(place, lift(messages[place])) for place in range(first, last + 1)]
-    words = (wanted.search or "").casefold().split()
-    if not words:
-        return []
-    matches: list[tuple[int, Message]] = []
-    for place in range(len(messages) - 1, -1, -1):
-        text = "\n".join(facts.dialect.content(messages[place]).texts).casefold()
-        if all(word in text for word in words):
-            matches.append((place, lift(messages[place])))
-            if len(matches) == MOST_MATCHES:
-                break
-    return matches[::-1]
+        first, last = _range(wanted, len(messages))
+        if stored:
+            found = yield ReadPositions(first=first, last=last)
+        else:
+            found = [(place, lift(messages[place])) for place in range(first, last + 1)]
+    elif stored:
+        found = yield SearchMessages(words=wanted.search or "", limit=MOST_MATCHES)
+    else:
+        places = _scanned(facts, Search(wanted.search or ""))
+        found = [(place, lift(messages[place])) for place in places]
+    return shortened(quoted(found), MOST_CHARS) if found else _NOTHING
+
+
+def _range(wanted: Recall, messages: int) -> tuple[int, int]:
+    first = max(0, wanted.first if wanted.first is not None else wanted.last or 0)
+    last = min(messages - 1, wanted.last if wanted.last is not None else first)
+    return first, min(last, first + MOST_MESSAGES - 1)
+
+
+def _scanned(facts: RequestFacts, search: Search) -> list[int]:
+    """Find the newest messages of the caller's list, by the rule that threads are searched by."""
+    messages, matches = facts.source.messages, deque[int]()
+    place = len(messages) - 1 if search else -1
+    while place >= 0 and len(matches) < MOST_MATCHES:
+        if search.finds(text_of(facts.dialect.content(messages[place]))):
+            matches.appendleft(place)
+        place -= 1
+    return list(matches)

@@ -15,6 +15,7 @@ from thusfar.drive import drive
 from thusfar.errors import StorageClosedError
 from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Steps, check_id, now
+from thusfar.storage.fulltext_memory import WORD_ANSWERS, WORD_CHANGES, Words, forget_words
 from thusfar.storage.rows import (
     REDACTED,
     ArtifactRow,
@@ -99,6 +100,7 @@ class Space:
         self.tallies: dict[tuple[str, int], int] = {}
         self.records: dict[tuple[str, str], q.PutRecord] = {}
         self.processes = Runs()
+        self.words = Words()
         self.begun: list[Callable[[], object]] = []
         self.newest_branch = 0
 
@@ -146,17 +148,8 @@ def _read_nodes(space: Space, ask: q.ReadNodes) -> list[NodeRow]:
 
 def _read_page(space: Space, ask: q.ReadPage) -> list[PageRow]:
     return [
-        PageRow(
-            row.node,
-            row.body,
-            row.state,
-            row.at,
-            row.created_at,
-            row.depth,
-            row.flags,
-            row.message_id,
-        )
-        for row in reversed(space.between(ask.low, ask.high))
+        PageRow(r.node, r.body, r.state, r.at, r.created_at, r.depth, r.flags, r.message_id)
+        for r in reversed(space.between(ask.low, ask.high))
     ]
 
 
@@ -210,6 +203,7 @@ def _append_group(space: Space, ask: q.AppendGroup) -> bool:
 
 def _write(space: Space, ask: q.Write) -> None:
     for change in ask.changes:
+        forget_words(space, change)
         CHANGES[type(change)](space, change)
     space.begun.clear()
 
@@ -374,6 +368,7 @@ ANSWERS: dict[type, Answer] = {
     q.AppendGroup: _append_group,
     q.Write: _write,
     q.Checkpoint: lambda *_: True,
+    **WORD_ANSWERS,
 }
 
 CHANGES: dict[type, Answer] = {
@@ -397,4 +392,5 @@ CHANGES: dict[type, Answer] = {
     q.PutTallies: lambda s, c: s.tallies.update(((r.tokenizer, r.node), r.tokens) for r in c.rows),
     q.DropTallies: _drop_tallies,
     q.PutRecord: lambda s, c: s.records.__setitem__((c.kind, c.key), c),
+    **WORD_CHANGES,
 }

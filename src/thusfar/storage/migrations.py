@@ -8,6 +8,7 @@ runs exactly once. A database with a number that this version does not know is r
 | 1 | threads, heads, branches, nodes, chains, leaves, spent keys, artifacts, tallies, records |
 | 2 | runs of processes, their steps and entries |
 | 3 | digests and ids beside the body; heads that follow their branch without being written |
+| 4 | what messages are known by in a search, and how far branches are indexed |
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import msgspec
 
 from thusfar.drive import Steps
 from thusfar.errors import SchemaTooNewError
+from thusfar.storage.fulltext_sql import WORD_STATEMENTS, WORD_STATEMENTS_POSTGRES
 from thusfar.storage.runs_sql import RUN_STATEMENTS
 
 
@@ -141,6 +143,12 @@ MIGRATIONS: Final[tuple[Migration, ...]] = (
             "DROP TABLE thusfar_chain",
             *_KEYS_AND_FOLLOWERS,
         ),
+    ),
+    Migration(
+        number=4,
+        name="full text",
+        statements=WORD_STATEMENTS,
+        postgres=WORD_STATEMENTS_POSTGRES,
     ),
 )
 

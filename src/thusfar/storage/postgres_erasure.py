@@ -12,6 +12,8 @@ VACUUMED: Final = (
     "thusfar_node",
     "thusfar_artifact",
     "thusfar_record",
+    "thusfar_words",
+    "thusfar_indexed",
     *RUN_TABLES,
 )
 """The tables that held content, or digests of it."""

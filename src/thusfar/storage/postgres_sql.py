@@ -16,9 +16,11 @@ from msgspec.structs import astuple
 from thusfar.drive import Steps
 from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
+from thusfar.storage.fulltext import Abandon, SearchWords
+from thusfar.storage.fulltext_sql import search_postgres, widened
 from thusfar.storage.heads import Heads
 from thusfar.storage.postgres_erasure import HINDERED, VACUUMED
-from thusfar.storage.rows import HeadRow, branch_of, follows
+from thusfar.storage.rows import HeadRow, PageRow, branch_of, follows
 from thusfar.storage.runs import KeepRun
 from thusfar.storage.runs_sql import RUN_WRITES, kept
 from thusfar.storage.sql import Sql
@@ -147,7 +149,7 @@ class PostgresSql(Sql):
         """Answer `Write`."""
         self.heads.forget_moved(self.namespace, ask.changes)
         try:
-            yield from self.write(ask)
+            yield from self.write(q.Write(tuple(widened(ask.changes))))
         except Duplicate as error:
             raise StorageBusyError(
                 "Another session stored the same place first.", fix="Try again."
@@ -190,6 +192,14 @@ class PostgresSql(Sql):
         yield f"VACUUM {', '.join(VACUUMED)}", ()
         return not hindered[0][0]
 
+    def search_words(self, ask: SearchWords) -> Steps[list[PageRow]]:
+        """Answer `SearchWords`."""
+        return (yield from search_postgres(self.namespace, ask))
+
+    def abandon(self, _: Abandon) -> Steps[None]:
+        """Answer `Abandon`."""
+        yield from self.undo()
+
     def undo(self) -> Steps[None]:
         """End what was begun, leaving nothing of it."""
         if self.busy:
@@ -203,6 +213,8 @@ _OWN: Final[dict[type, Any]] = {
     q.Write: PostgresSql.write_all,
     q.Snapshot: PostgresSql.snapshot,
     q.Checkpoint: PostgresSql.checkpoint,
+    SearchWords: PostgresSql.search_words,
+    Abandon: PostgresSql.abandon,
     **dict.fromkeys(RUN_WRITES, PostgresSql.write_run),
 }
 

@@ -16,6 +16,7 @@ from msgspec.structs import astuple
 from thusfar.drive import Steps
 from thusfar.storage import questions as q
 from thusfar.storage.changes import CHANGES
+from thusfar.storage.fulltext_sql import WORD_CHANGES, WORD_READS, forget_words
 from thusfar.storage.rows import (
     ArtifactRow,
     BranchRow,
@@ -55,6 +56,8 @@ class Sql:
         kind = type(question)
         if kind in RUN_READS:
             return RUN_READS[kind](self.namespace, question)
+        if kind in WORD_READS:
+            return WORD_READS[kind](self.namespace, question)
         return ANSWERS[kind](self, question)
 
     def read_thread(self, ask: q.ReadThread) -> Steps[ThreadRow | None]:
@@ -246,7 +249,11 @@ class Sql:
     def write(self, ask: q.Write) -> Steps[None]:
         """Apply changes, in order."""
         for change in ask.changes:
-            yield from CHANGES[type(change)](self.namespace, change)
+            yield from forget_words(self.namespace, change)
+            yield from ALL_CHANGES[type(change)](self.namespace, change)
+
+
+ALL_CHANGES: Final = {**CHANGES, **WORD_CHANGES}
 
 
 def _batches(keys: tuple[Key, ...]) -> list[tuple[Key, ...]]:

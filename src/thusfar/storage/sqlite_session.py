@@ -19,6 +19,8 @@ from thusfar.drive import drive
 from thusfar.errors import StorageBusyError, StorageError, StorageReadOnlyError
 from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE
+from thusfar.storage.fulltext import Abandon
+from thusfar.storage.fulltext_sql import SECURE_DELETE, ends_threads
 from thusfar.storage.heads import Heads
 from thusfar.storage.migrations import (
     NEWEST,
@@ -254,8 +256,16 @@ class Session:
 
     def _write(self, ask: q.Write) -> None:
         self.shared.heads.forget_moved(self.sql.namespace, ask.changes)
+        at_once = ends_threads(ask.changes)
+        if at_once:  # the terms of a thread are noise without its secrets, which go now
+            self.execute((SECURE_DELETE, (0,)))
         drive(self.sql.write(ask), self.execute)
+        if at_once:
+            self.execute((SECURE_DELETE, (1,)))
         self._commit()
+
+    def _abandon(self, _: Abandon) -> None:
+        self.undo()
 
     def _commit(self) -> None:
         self.execute(_COMMIT)
@@ -343,5 +353,6 @@ _OWN: Final[dict[type, Callable[[Session, Any], Any]]] = {
     q.Write: Session._write,
     q.Snapshot: Session._snapshot,
     q.Checkpoint: Session._checkpoint,
+    Abandon: Session._abandon,
     **dict.fromkeys(RUN_WRITES, Session._write_run),
 }

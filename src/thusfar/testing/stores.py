@@ -18,6 +18,7 @@ from thusfar.testing.store_laws import (
     racing,
     reading,
     running,
+    searching,
     whole,
 )
 
@@ -32,7 +33,8 @@ def list_laws() -> dict[str, Law]:
         True
     """
     found: dict[str, Law] = {}
-    for module in (appending, reading, branching, racing, erasing, whole, running):
+    modules = (appending, reading, searching, branching, racing, erasing, whole, running)
+    for module in modules:
         for name, value in vars(module).items():
             own = callable(value) and getattr(value, "__module__", "") == module.__name__
             if own and not name.startswith("_"):

@@ -6,6 +6,7 @@ from thusfar.thread.agents_sdk import agents_sessions
 from thusfar.thread.artifacts import Artifact
 from thusfar.thread.handle import SyncThread, Thread, threads, threads_sync
 from thusfar.thread.langgraph import langgraph_threads
+from thusfar.thread.searching import Found
 from thusfar.thread.tallying import Window
 from thusfar.thread.values import (
     Branch,
@@ -24,6 +25,7 @@ __all__ = [
     "Branch",
     "Entry",
     "Erasure",
+    "Found",
     "SyncThread",
     "Thread",
     "ThreadCommit",

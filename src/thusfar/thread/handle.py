@@ -324,6 +324,7 @@ class SyncThread:
     owners = blocking(Thread.owners)
     tally = blocking(Thread.tally)
     window = blocking(Thread.window)
+    search = blocking(Thread.search)
     keep_artifact = blocking(Thread.keep_artifact)
     artifacts = blocking(Thread.artifacts)
     drop_artifacts = blocking(Thread.drop_artifacts)

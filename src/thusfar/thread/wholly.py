@@ -17,6 +17,7 @@ from thusfar.thread import (
     listing,
     porting,
     reading,
+    searching,
     tallying,
     verifying,
 )
@@ -144,6 +145,36 @@ class WholeThread:
         return tallying.window_steps(
             self._context, messages=messages, tokens=tokens, tokenizer=tokenizer
         )
+
+    @verb
+    def search(
+        self,
+        words: str,
+        *,
+        limit: int | None = searching.DEFAULT_FOUND,
+        before: str | None = None,
+    ) -> Steps[tuple[searching.Found, ...]]:
+        """Find live messages of the selected path that have all these words, the newest first.
+
+        Case and compatible forms do not count, and words may come in any order. A word of three
+        characters or more is also found as the beginning of a longer one; text of a script without
+        spaces is found wherever it stands. Nothing is syntax: quotes, operators and other
+        punctuation only separate words. Tool names, arguments and results are searched too.
+
+        A long path is indexed when it is searched, never when it is appended to.
+
+        Args:
+            words: What to look for. Without any word nothing is found.
+            limit: At most so many. `None` means all.
+            before: Only what stands before this message of the path.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for an impossible limit, or words that are no text.
+            MessageNotFoundError: `MESSAGE_NOT_FOUND`, for an unknown `before`.
+            InvalidGroupError: `INVALID_GROUP`, when `before` is not on the selected path.
+            ThreadDeletedError: `THREAD_DELETED`.
+        """
+        return searching.search_steps(self._context, words, limit=limit, before=before)
 
     @verb
     def keep_artifact(
