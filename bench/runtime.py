@@ -1,0 +1,94 @@
+"""Overhead of `generate` over the bare SDK call, against the same loopback server.
+
+Run: python bench/runtime.py [--turns 200] [--wire openai-chat]
+
+Both sides send the same request to the same server with the same SDK and client, in turns, in one
+process. What is reported is the time of a turn beyond that of the bare call: reading the thread,
+planning, placing, storing the turn and its receipt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from openai import OpenAI
+
+from thusfar import Message, Thread, generate_sync, history, open_store
+from thusfar.models.openai_chat import OpenAIChat
+from thusfar.runtime.edge import Runtime
+from thusfar.testing.loopback import Answer, LoopbackServer
+
+TARGET_MS = 5.0
+SEEDED = 200  # messages in the thread before the first turn
+
+
+def bare(client: OpenAI, messages: list[dict[str, str]]) -> None:
+    client.chat.completions.create(model="gpt-5", messages=messages)
+
+
+def seeded(store, name: str) -> Thread:
+    thread = Thread(name, store=store)
+    for number in range(SEEDED // 2):
+        thread.sync.append(
+            [Message("user", f"Question {number}. " * 8), Message("assistant", "An answer. " * 12)]
+        )
+    return thread
+
+
+def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
+    """Time bare calls and generated turns alternately. Unit of the answer: milliseconds."""
+    ours, theirs = [], []
+    with LoopbackServer(lambda received: Answer(text="A short answer."), validate=False) as server:
+        client = OpenAI(
+            api_key="test", base_url=server.base_url("openai-chat"), max_retries=0
+        )
+        model = OpenAIChat("gpt-5", client=client)
+        runtime = Runtime(store)
+        thread = seeded(store, f"bench-{policy}")
+        use = [] if policy == "exact" else [history.recent(40)]
+        for number in range(turns + 10):
+            start = time.perf_counter()
+            result = generate_sync(
+                f"Turn {number}?", model=model, thread=thread, runtime=runtime, use=use
+            )
+            middle = time.perf_counter()
+            sent = server.requests[-1].body["messages"]
+            again = time.perf_counter()
+            bare(client, sent)
+            end = time.perf_counter()
+            assert result.text == "A short answer."
+            if number >= 10:
+                ours.append((middle - start) * 1000)
+                theirs.append((end - again) * 1000)
+    return ours, theirs
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--turns", type=int, default=200)
+    asked = parser.parse_args()
+    print(f"overhead of a turn over the bare call, target {TARGET_MS} ms (median; p90)")
+    with tempfile.TemporaryDirectory() as folder:
+        for durability in ("memory", "NORMAL", "FULL"):
+            for policy in ("recent", "exact"):
+                if durability == "memory":
+                    store = open_store("memory:")
+                else:
+                    path = Path(folder) / f"{durability}-{policy}.db"
+                    store = open_store(f"sqlite:///{path}", synchronous=durability)
+                ours, theirs = race(store, asked.turns, policy)
+                store.close()
+                over = sorted(one - other for one, other in zip(ours, theirs, strict=True))
+                print(
+                    f"{durability:7} {policy:7} bare {statistics.median(theirs):6.2f} ms  "
+                    f"overhead {statistics.median(over):6.2f} ms; "
+                    f"{over[int(len(over) * 0.9)]:6.2f} ms"
+                )
+
+
+if __name__ == "__main__":
+    main()
