@@ -93,7 +93,8 @@ _WARNINGS = {
     "the caps.",
     "HISTORY_OPEN_CALLS": "The transcript ends with calls that wait for their results.",
     "HISTORY_TRANSCRIPT_DEFECT": "Exact history was sent although calls and results do not pair.",
-    "HISTORY_EXACT_NEAR_LIMIT": "Exact history passed the optimization watermark.",
+    "HISTORY_EXACT_NEAR_LIMIT": "Exact history passed the optimization watermark; "
+    "history.recent() or history() would send less.",
     "HISTORY_DIGEST_NOT_SHORTER": "The digest was not shorter than what it stands for.",
     "HISTORY_DIGEST_SHORTENED": "The lines of the digest were shortened to fit the limit.",
     "HISTORY_RECENT_ONLY": "Older messages were left out because no summary was ready.",

@@ -87,6 +87,7 @@ class SupportReceipt(msgspec.Struct, frozen=True, kw_only=True):
         output_tokens: As reported, else as counted; `None` when there was no answer.
         outcome: `answered`, or why there was no answer.
         attempt: From 1.
+        provider_request_id: The provider's id of the request; empty when it told none.
         start: First message of the range; positions count from behind the system run.
         end: End of the range (exclusive).
     """
@@ -99,6 +100,7 @@ class SupportReceipt(msgspec.Struct, frozen=True, kw_only=True):
     output_tokens: int | None = None
     outcome: str = "answered"
     attempt: int = 1
+    provider_request_id: str = ""
     start: int = 0
     end: int = 0
 

@@ -77,6 +77,7 @@ class Supporter:
             call,
             output=said.output_tokens if said.output_tokens is not None else counted,
             outcome="answered",
+            told=said.request_id,
         )
         return SupportAnswer(text=said.text, finish=said.finish, request_id=request_id)
 
@@ -90,7 +91,13 @@ class Supporter:
         )
 
     def _receipt(
-        self, request_id: str, call: SupportCall | NativeCall, *, output: int | None, outcome: str
+        self,
+        request_id: str,
+        call: SupportCall | NativeCall,
+        *,
+        output: int | None,
+        outcome: str,
+        told: str = "",
     ) -> None:
         self.receipts.append(
             SupportReceipt(
@@ -102,6 +109,7 @@ class Supporter:
                 output_tokens=output,
                 outcome=outcome,
                 attempt=call.attempt,
+                provider_request_id=told,
                 start=call.start,
                 end=call.end,
             )
