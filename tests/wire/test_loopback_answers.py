@@ -315,3 +315,21 @@ def test_a_gemini_stream_without_sse_is_a_list():
     chunks = json.loads(found.body)
     parts = [chunk["candidates"][0]["content"]["parts"][0]["text"] for chunk in chunks]
     assert parts == ["H", "i"]
+
+
+def test_the_sdks_read_a_failed_response_and_a_blocked_prompt():
+    with (
+        LoopbackServer([Answer(finish="failed")] * 2) as server,
+        openai_client(server, "openai-responses") as client,
+    ):
+        failed = checked(client.responses.create(model="m", input=ASK))
+        events = list(client.responses.create(model="m", input=ASK, stream=True))
+    with LoopbackServer(Answer(finish="blocked")) as server, gemini_client(server) as gemini:
+        blocked = gemini.models.generate_content(model="gemini-3", contents=ASK)
+        (piece,) = gemini.models.generate_content_stream(model="gemini-3", contents=ASK)
+
+    assert (failed.status, failed.error.code) == ("failed", "server_error")
+    assert checked(events[-1]).type == "response.failed"
+    for each in (blocked, piece):
+        assert each.candidates is None
+        assert each.prompt_feedback.block_reason.value == "PROHIBITED_CONTENT"

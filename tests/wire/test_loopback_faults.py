@@ -334,3 +334,14 @@ def test_a_problem_can_be_made_by_hand():
         error = raised(lambda: hear("anthropic", server, asynchronous=False, stream=False))
 
     assert isinstance(error, anthropic.PermissionDeniedError)
+
+
+def test_a_compaction_may_be_refused_too():
+    with (
+        LoopbackServer(compactions=Fault.context_length()) as server,
+        openai_client(server, "openai-responses") as client,
+    ):
+        error = raised(lambda: client.responses.compact(model="m", input=ASK))
+
+    assert error.code == "context_length_exceeded"
+    assert error.param == "input"

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from thusfar import ToolCall
-from thusfar.errors import OptionsError
+from thusfar.errors import HistoryError, OptionsError
 from thusfar.messages import Native, Reasoning, Text
 from thusfar.testing.loopback import WIRES, Answer, Fault, LoopbackServer, Received, Usage
 
@@ -221,6 +221,8 @@ def test_an_error_in_the_block_itself_comes_first():
         ("openai-chat", Answer(text="x", compaction="y")),
         ("openai-chat", Answer(text="x", finish="pause")),
         ("openai-chat", Answer(parts=[Native("openai-responses", "x", "{}")])),
+        ("openai-chat", Answer(text="x", finish="failed")),
+        ("anthropic", Answer(text="x", finish="blocked")),
         ("openai-responses", Answer(text="x", finish="context-window")),
         ("openai-responses", Answer(parts=[Native("anthropic", "x", "{}")])),
         ("anthropic", Answer(parts=[Native("gemini", "x", "{}")])),
@@ -231,6 +233,53 @@ def test_an_error_in_the_block_itself_comes_first():
 def test_what_a_wire_cannot_say_is_an_error_and_no_silence(wire, answer):
     with pytest.raises(OptionsError, match="cannot say"), LoopbackServer(answer) as server:
         assert post(server, PATHS[wire], BODIES[wire])[0] == 400
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "gemini"])
+def test_arguments_that_are_no_object_cannot_be_said_where_they_are_objects(wire):
+    answer = Answer(tool_calls=[ToolCall("c1", "now", "{")])
+    with pytest.raises(HistoryError), LoopbackServer(answer) as server:
+        assert post(server, PATHS[wire], BODIES[wire])[0] == 400
+
+
+def test_broken_arguments_are_said_as_they_are_where_they_are_text():
+    answer = Answer(tool_calls=[ToolCall("c1", "now", "{")])
+    with LoopbackServer(answer) as server:
+        chat = json.loads(post(server, CHAT, ASKED)[2])["choices"][0]["message"]
+        items = json.loads(post(server, "/v1/responses", BODIES["openai-responses"])[2])["output"]
+
+    assert chat["tool_calls"][0]["function"]["arguments"] == "{"
+    assert items[0]["arguments"] == "{"
+
+
+def test_a_response_may_have_failed_with_status_200():
+    with LoopbackServer(Answer(text="So f", finish="failed")) as server:
+        status, _, body = post(server, "/v1/responses", BODIES["openai-responses"])
+        stream = post(server, "/v1/responses", {**BODIES["openai-responses"], "stream": True})[2]
+
+    assert (status, json.loads(body)["status"]) == (200, "failed")
+    assert json.loads(body)["error"]["code"] == "server_error"
+    assert b"event: response.failed\n" in stream
+
+
+def test_a_prompt_may_be_blocked_with_no_candidate():
+    with LoopbackServer(Answer(finish="blocked")) as server:
+        body = json.loads(post(server, PATHS["gemini"], BODIES["gemini"])[2])
+
+    assert body["promptFeedback"] == {"blockReason": "PROHIBITED_CONTENT"}
+    assert "candidates" not in body
+
+
+def test_a_request_may_come_in_chunks():
+    with LoopbackServer() as server:
+        host = server.origin.removeprefix("http://")
+        connection = http.client.HTTPConnection(host, timeout=20)
+        raw = json.dumps(ASKED).encode()
+        connection.request("POST", CHAT, iter([raw[:10], raw[10:]]), encode_chunked=True)
+        assert connection.getresponse().status == 200
+        connection.close()
+
+    assert server.requests[0].raw == raw
 
 
 def test_equal_requests_get_equal_answers_but_for_their_numbers():

@@ -21,6 +21,8 @@ Finish = Literal[
     "pause",
     "compaction",
     "context-window",
+    "failed",
+    "blocked",
 ]
 Said = Text | Reasoning | ToolCall | Native
 
@@ -37,7 +39,9 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
         reasoning: Text, or `Reasoning` with a signature, or several. A signature that a wire
             requires is made up when there is none; on Gemini it must be base64.
         structured: A JSON value that is said as the text; not beside `text`.
-        finish: Why it ended. `None`: `tool-calls` when there are calls, else `stop`.
+        finish: Why it ended. `None`: `tool-calls` when there are calls, else `stop`. Anthropic
+            alone says `pause`, `compaction` and `context-window`, Responses alone `failed`, and
+            Gemini alone `blocked`: the prompt was refused, and nothing was said.
         usage: Tokens it reports. What is `None` is counted by the server; for the cache that
             is 0.
         compaction: Summary of a server-side compaction that stands before the rest: on

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
+from thusfar.codec import json_text
+from thusfar.dialects.shapes import arguments_object
 from thusfar.messages import Native, Reasoning, Text, ToolCall
 from thusfar.testing.loopback.answers import Answer, Finish, Said
 from thusfar.testing.loopback.faults import Trouble
@@ -144,6 +144,8 @@ def _head(turn: Turn) -> dict[str, Any]:
 
 
 def _finish(answer: Answer) -> str:
+    if answer.ended not in _FINISHES:
+        raise unspeakable(f"the finish {answer.ended}", WIRE)
     return _FINISHES[answer.ended]
 
 
@@ -181,7 +183,7 @@ def _block(turn: Turn, number: int, part: Said) -> dict[str, Any]:
                 "type": "tool_use",
                 "id": part.id or turn.new_id("toolu_", number),
                 "name": part.name,
-                "input": msgspec.json.decode(part.arguments),
+                "input": arguments_object(part.arguments, WIRE),
                 "caller": {"type": "direct"},
             }
         case Native():
@@ -204,7 +206,7 @@ def _streamed(turn: Turn, block: dict[str, Any]) -> tuple[dict[str, Any], list[d
             deltas.append({"type": "signature_delta", "signature": block["signature"]})
             return {"type": "thinking", "thinking": "", "signature": ""}, deltas
         case "tool_use" | "server_tool_use":
-            text = msgspec.json.encode(block["input"]).decode()
+            text = json_text(block["input"])
             pieces = ["", *turn.pieces(text)]
             deltas = [{"type": "input_json_delta", "partial_json": piece} for piece in pieces]
             return {**block, "input": {}}, deltas

@@ -13,8 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-import msgspec
-
+from thusfar.dialects.shapes import arguments_object
 from thusfar.messages import Native, Reasoning, Text, ToolCall
 from thusfar.testing.loopback.answers import Answer, Finish, Said
 from thusfar.testing.loopback.faults import Problem, Trouble
@@ -27,6 +26,7 @@ _FINISHES: Final[dict[Finish, str]] = {
     "tool-calls": "STOP",
     "content-filter": "SAFETY",
     "refusal": "PROHIBITED_CONTENT",
+    "blocked": "",
 }
 _REFUSALS: Final[dict[Trouble, tuple[int, str, str]]] = {
     "invalid": (400, "INVALID_ARGUMENT", "Request contains an invalid argument."),
@@ -102,6 +102,13 @@ def _details(problem: Problem) -> list[dict[str, Any]]:
 def _response(turn: Turn, parts: list[dict[str, Any]], *, last: bool) -> dict[str, Any]:
     if turn.answer.ended not in _FINISHES:
         raise unspeakable(f"the finish {turn.answer.ended}", WIRE)
+    if turn.answer.ended == "blocked":
+        return {
+            "promptFeedback": {"blockReason": "PROHIBITED_CONTENT"},
+            "usageMetadata": _usage(turn.usage, last=False),
+            "modelVersion": turn.model,
+            "responseId": turn.new_id("resp-"),
+        }
     candidate: dict[str, Any] = {"content": {"parts": parts, "role": "model"}}
     if last:
         candidate["finishReason"] = _FINISHES[turn.answer.ended]
@@ -136,7 +143,7 @@ def _part(part: Said) -> dict[str, Any]:
             return {"text": text, "thought": True}
         case ToolCall(id=call_id, name=name):
             known = {} if call_id is None else {"id": call_id}
-            arguments = msgspec.json.decode(part.arguments)
+            arguments = arguments_object(part.arguments, WIRE)
             return {"functionCall": {**known, "name": name, "args": arguments}}
         case Native():
             found: dict[str, Any] = native(part, WIRE)

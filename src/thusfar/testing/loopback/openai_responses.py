@@ -33,7 +33,8 @@ _INCOMPLETE: Final[dict[Finish, str]] = {
     "length": "max_output_tokens",
     "content-filter": "content_filter",
 }
-_SPEAKABLE: Final = ("stop", "tool-calls", "refusal", *_INCOMPLETE)
+_SPEAKABLE: Final = ("stop", "tool-calls", "refusal", "failed", *_INCOMPLETE)
+_FAILED: Final = {"code": "server_error", "message": "The model failed to answer."}
 _ECHOED: Final[dict[str, Any]] = {
     "background": False,
     "frequency_penalty": 0.0,
@@ -111,6 +112,8 @@ def compacted(turn: Turn, summary: str) -> dict[str, Any]:
 def _status(answer: Answer) -> str:
     if answer.ended not in _SPEAKABLE:
         raise unspeakable(f"the finish {answer.ended}", WIRE)
+    if answer.ended == "failed":
+        return "failed"
     return "incomplete" if answer.ended in _INCOMPLETE else "completed"
 
 
@@ -126,7 +129,7 @@ def _response(
         "created_at": CREATED,
         "completed_at": CREATED if status == "completed" else None,
         "status": status,
-        "error": None,
+        "error": _FAILED if status == "failed" else None,
         "incomplete_details": {"reason": reason} if status == "incomplete" else None,
         "model": turn.model,
         "output": items,
@@ -151,7 +154,7 @@ def _items(turn: Turn) -> list[dict[str, Any]]:
 
 
 def _item(turn: Turn, number: int, part: Said) -> dict[str, Any]:
-    status = _status(turn.answer)
+    status = "completed" if _status(turn.answer) == "completed" else "incomplete"
     match part:
         case Text(text=text):
             content = {"type": "output_text", "text": text, "annotations": [], "logprobs": []}

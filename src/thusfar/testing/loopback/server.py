@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import select
 import socket
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -217,8 +218,11 @@ class _Listener(ThreadingHTTPServer):
             for connection in self._open:
                 _shut(connection)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing: a client that hangs up is a usual thing here."""
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002
+        """Keep what went wrong for the end; a client that hangs up is a usual thing here."""
+        error = sys.exc_info()[1]
+        if isinstance(error, Exception) and not isinstance(error, ConnectionError | TimeoutError):
+            self.loopback._script.failures.append(error)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -227,7 +231,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: _Listener
 
     def do_POST(self) -> None:
-        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        raw = self._body()
         path, _, query = self.path.partition("?")
         path = unquote(path)
         found = endpoint(path)
@@ -237,6 +241,17 @@ class _Handler(BaseHTTPRequestHandler):
         received = _read(path, query, {k.lower(): v for k, v in self.headers.items()}, raw)
         index, response = self.server.loopback._receive(received)
         self._respond(response, index)
+
+    def _body(self) -> bytes:
+        if "chunked" not in self.headers.get("transfer-encoding", "").lower():
+            return self.rfile.read(int(self.headers.get("content-length") or 0))
+        body = b""
+        while size := int(self.rfile.readline().partition(b";")[0], 16):
+            body += self.rfile.read(size)
+            self.rfile.readline()
+        while self.rfile.readline().strip():
+            pass
+        return body
 
     def do_GET(self) -> None:
         self._respond(_unknown(self.path.partition("?")[0]), None)
@@ -311,7 +326,7 @@ def _read(path: str, query: str, headers: dict[str, str], raw: bytes) -> Receive
     wire, kind = found
     try:
         body = msgspec.json.decode(raw)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         body = None
     if wire == "anthropic" and kind == "generate" and isinstance(body, dict):
         kind = "compact" if body.get("compaction") else kind
