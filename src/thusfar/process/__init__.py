@@ -9,6 +9,7 @@ from __future__ import annotations
 from thusfar.process.control import RunHandle
 from thusfar.process.definition import Process
 from thusfar.process.entries import Entry
+from thusfar.process.files import load_process
 from thusfar.process.log import HistoryPart
 from thusfar.process.outcomes import (
     AnswerRefused,
@@ -22,6 +23,7 @@ from thusfar.process.outcomes import (
 from thusfar.process.planning import RequestSettings, StepReceipt
 from thusfar.process.position import RunLimits
 from thusfar.process.prompts import STANDARD_PROMPT
+from thusfar.process.reading import from_data
 from thusfar.process.routing import Finding
 from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
 from thusfar.process.runs import Runs, SyncRuns
@@ -36,6 +38,7 @@ from thusfar.process.tasks import (
     Transition,
 )
 from thusfar.process.views import PartialPrompt, PartialPromptConfig
+from thusfar.process.writing import to_data
 
 __all__ = [
     "END",
@@ -71,4 +74,7 @@ __all__ = [
     "Tape",
     "Task",
     "Transition",
+    "from_data",
+    "load_process",
+    "to_data",
 ]

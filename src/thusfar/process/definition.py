@@ -178,7 +178,7 @@ class Process:
             )
         )
         self._state = State(state or {}, self._mirror)
-        self._initial = self._state.values_only
+        self.given = {"state": self._state.values_only, "input": input, "output": output}
         self.position = Position(at=self.graph.start)
         self.pending: list[Entry] | None = None
         self.running = False
@@ -278,7 +278,7 @@ class Process:
         from thusfar.process.running import require_idle
 
         require_idle(self)
-        fresh = State(self._initial if state is None else state, self._mirror)
+        fresh = State(self.given["state"] if state is None else state, self._mirror)
         self.log = ActionLog(self.log.options)
         self._state = fresh
         self.position = Position(at=self.graph.start)
