@@ -67,7 +67,16 @@ def print_request(receipt: RequestReceipt, inspection: Inspection, *, system: in
     _print_support(inspection.support, out)
     if view is not None:
         print_repairs(view.repairs, out)
+    print_placement(receipt, out)
     print_warnings(receipt.warnings, out)
+
+
+def print_placement(receipt: RequestReceipt, out: Console) -> None:
+    """Print what was changed for the provider, with positions in the request."""
+    if receipt.placement:
+        out.print("\nChanged for the provider")
+        for note in receipt.placement:
+            out.print(f"  {note}")
 
 
 def parts(receipt: RequestReceipt, inspection: Inspection, *, system: int = 0) -> list[Part]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from thusfar.budget import Limits
+from thusfar.dialects.placement_system import joined_system
 from thusfar.planner.facts import Epoch, Fingerprint, RequestFacts
 from thusfar.planner.fingerprints import common_tokens, fingerprint_of
 from thusfar.planner.form import Form
@@ -86,22 +87,6 @@ def assemble(facts: RequestFacts, history: History, chosen: Selection) -> Assemb
         tools=tuple(tools),
         schema=facts.schema,
     )
-
-
-def joined_system(system: Any, texts: Sequence[str]) -> Any:
-    """Join contexts to the system value, in its own form."""
-    if not texts:
-        return system
-    if not system:
-        return "\n\n".join(texts)
-    if isinstance(system, str):
-        return "\n\n".join([system, *texts])
-    if isinstance(system, Mapping):
-        added = [{"text": text} for text in texts]
-        return {**system, "parts": [*system.get("parts", ()), *added]}
-    blocks = list(system)
-    typed = any(isinstance(block, Mapping) and "type" in block for block in blocks)
-    return [*blocks, *({"type": "text", "text": t} if typed else {"text": t} for t in texts)]
 
 
 def seal(

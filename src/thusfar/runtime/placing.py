@@ -9,12 +9,14 @@ Source:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from thusfar.dialects.base import Dialect
+from thusfar.dialects.gemini import with_result_names
 from thusfar.dialects.placement import PROVIDERS, Placed, PlacementNote, place
 from thusfar.dialects.placement_calls import complete_calls
 from thusfar.dialects.placement_values import CONTINUES
@@ -73,39 +75,75 @@ def placed(sealed: Sealed, edge: Edge, said: PlanArguments) -> Placed:
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
     """
     wire = edge.wire
-    messages, spoken, notes = _on_the_wire(sealed, edge.facts.dialect, wire, said.leave_out)
+    lowered = _on_the_wire(sealed, edge.facts.dialect, wire, said.leave_out)
     made = place(
         wire,
-        messages,
+        lowered.messages,
         system=sealed.request.system,
         tools=sealed.request.tools,
         model=edge.facts.model,
-        spoken=spoken,
+        spoken=lowered.spoken,
         prefix_kept=_keeps_prefix(sealed),
         cache=said.cache,
     )
-    return msgspec.structs.replace(made, notes=(*notes, *made.notes)) if notes else made
+    if lowered.origins is None:
+        return made
+    return msgspec.structs.replace(
+        made, notes=(*lowered.notes, *_traced(made.notes, lowered.origins))
+    )
 
 
-def _on_the_wire(
-    sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: bool
-) -> tuple[list[Any], int, tuple[PlacementNote, ...]]:
-    """Lower the messages, where the wire is another one; counts the messages of the summary."""
+class _Lowered(NamedTuple):
+    """The messages on the wire.
+
+    Attributes:
+        messages: In order.
+        spoken: How many of them are the summary.
+        origins: The message of the request that each was written from. `None`: that very one.
+        notes: What was changed to lower them, with positions in the request.
+    """
+
+    messages: list[Any]
+    spoken: int
+    origins: list[int] | None = None
+    notes: tuple[PlacementNote, ...] = ()
+
+
+def _on_the_wire(sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: bool) -> _Lowered:
+    """Lower the messages, where the wire is another one."""
     messages = sealed.request.messages
     if wire is dialect:
-        return list(messages), sealed.spoken, ()
+        return _Lowered(list(messages), sealed.spoken)
     canonical = [dialect.lift(message) for message in messages]
     notes: tuple[PlacementNote, ...] = ()
     if wire.name in PROVIDERS:
         canonical, notes = complete_calls(canonical, wire.name)
+    else:
+        canonical = list(with_result_names(canonical))
+    made: list[Any] = []
+    origins: list[int] = []
+    lost: list[int] = []
+    for position, message in enumerate(canonical):
+        written = lower_all([message], wire, leave_out=leave_out, as_json=False)
+        made += written.messages
+        origins += [position] * len(written.messages)
+        lost += [position] if written.left_out else []
+    if lost:
+        notes = (*notes, PlacementNote(code="parts-left-out", positions=tuple(lost)))
     view = sealed.receipt.history.view
     start = view.system if view is not None else 0
-    end = start + sealed.spoken
-    spans = (canonical[:start], canonical[start:end], canonical[end:])
-    made = [lower_all(span, wire, leave_out=leave_out, as_json=False) for span in spans]
-    if any(span.left_out for span in made):
-        notes = (*notes, PlacementNote(code="parts-left-out"))
-    return [m for span in made for m in span.messages], len(made[1].messages), notes
+    spoken = sum(start <= origin < start + sealed.spoken for origin in origins)
+    return _Lowered(made, spoken, origins, notes)
+
+
+def _traced(notes: Sequence[PlacementNote], origins: list[int]) -> list[PlacementNote]:
+    """Write positions as those of the request."""
+    return [
+        msgspec.structs.replace(
+            note, positions=tuple(sorted({origins[place] for place in note.positions}))
+        )
+        for note in notes
+    ]
 
 
 def _keeps_prefix(sealed: Sealed) -> bool:
