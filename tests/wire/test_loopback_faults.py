@@ -46,8 +46,8 @@ REFUSALS: dict[str, tuple[Fault, dict[str, tuple[str, int, str]]]] = {
     "overloaded": (
         Fault.overloaded(),
         {
-            "openai-chat": ("InternalServerError", 503, "service_unavailable_error"),
-            "openai-responses": ("InternalServerError", 503, "service_unavailable_error"),
+            "openai-chat": ("InternalServerError", 503, "server_is_overloaded"),
+            "openai-responses": ("InternalServerError", 503, "server_is_overloaded"),
             "anthropic": ("OverloadedError", 529, "overloaded_error"),
             "gemini": ("ServerError", 503, "UNAVAILABLE"),
         },

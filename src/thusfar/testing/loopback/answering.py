@@ -41,6 +41,7 @@ _COUNTED: Final = {
     "anthropic": anthropic.counted,
     "gemini": gemini.counted,
 }
+_CLOSED: Final = {"openai-responses": openai_responses.failed}
 _COMPACTED: Final = {
     "openai-responses": openai_responses.compacted,
     "anthropic": anthropic.compacted,
@@ -161,7 +162,10 @@ class Script:
             case "error" if fault.problem is not None:
                 turn = self._turn(received, fault.answer, mark)
                 events = list(speech.events(turn))[: fault.after_chunks]
-                ending = speech.broken(Refusal(mark, received.path, fault.problem))
+                refusal = Refusal(mark, received.path, fault.problem, before=len(events))
+                ending = list(speech.broken(refusal))
+                if (close := _CLOSED.get(received.wire)) is not None:
+                    ending.append(close(turn, refusal))
                 return _streamed(received, [*events, *ending], headers)
         whole = self._whole(speech, received, fault.answer, mark)
         return Response(

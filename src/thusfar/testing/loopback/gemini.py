@@ -4,8 +4,10 @@ Source:
     https://ai.google.dev/api/generate-content,
     https://ai.google.dev/gemini-api/docs/thought-signatures,
     https://ai.google.dev/api/tokens (all read 2026-11-30); the recorded refusals
-    https://github.com/google-gemini/gemini-cli/issues/4231 for requests that are too long and
-    https://github.com/google-gemini/gemini-cli/issues/14811 for rate limits (read 2026-11-30)
+    https://github.com/google-gemini/gemini-cli/issues/4231 for requests that are too long,
+    https://github.com/google-gemini/gemini-cli/issues/14811 for rate limits,
+    https://github.com/google-gemini/gemini-cli/issues/12831 for load and
+    https://github.com/continuedev/continue/issues/10585 for keys (all read 2026-11-30)
 """
 
 from __future__ import annotations

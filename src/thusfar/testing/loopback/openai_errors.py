@@ -4,7 +4,8 @@ Source:
     https://platform.openai.com/docs/guides/error-codes (read 2026-11-30); the recorded refusals
     https://github.com/webtimemachine/wtm2/issues/579 and
     https://github.com/the-open-agent/openagent/issues/2344 for requests that are too long, and
-    https://github.com/dyad-sh/dyad/issues/1672 for an error inside a stream (read 2026-11-30)
+    https://github.com/dyad-sh/dyad/issues/1672 and
+    https://github.com/Wei-Shaw/sub2api/issues/6631 for errors inside a stream (read 2026-11-30)
 """
 
 from __future__ import annotations
@@ -28,7 +29,12 @@ _REFUSALS: Final[dict[Trouble, tuple[int, str, str | None, str]]] = {
     "not-found": (404, "invalid_request_error", None, "There is nothing at this address."),
     "rate-limit": (429, "requests", "rate_limit_exceeded", "Rate limit reached."),
     "server": (500, "server_error", None, "The server had an error."),
-    "overloaded": (503, "service_unavailable_error", None, "The server is overloaded."),
+    "overloaded": (
+        503,
+        "service_unavailable_error",
+        "server_is_overloaded",
+        "Our servers are currently overloaded. Please try again later.",
+    ),
 }
 
 

@@ -81,7 +81,8 @@ class ResponsesSpeech:
     def broken(self, refusal: Refusal) -> tuple[Event, ...]:
         """Write the error event of a stream."""
         error = error_of(refusal)[1]
-        return (Event({"type": "error", "sequence_number": 0, "error": error}, "error"),)
+        data = {"type": "error", "sequence_number": refusal.before, "error": error}
+        return (Event(data, "error"),)
 
     def headers(self, refusal: Refusal) -> dict[str, str]:
         """Write the provider's headers."""
@@ -107,6 +108,16 @@ def compacted(turn: Turn, summary: str) -> dict[str, Any]:
         ],
         "usage": _usage(turn.usage),
     }
+
+
+def failed(turn: Turn, refusal: Refusal) -> Event:
+    """Write the last event of a stream in which an error was reported."""
+    error = error_of(refusal)[1]
+    response = _response(turn, "failed", [], usage=None)
+    response["error"] = {"code": error["code"] or "server_error", "message": error["message"]}
+    kind = "response.failed"
+    number = refusal.before + 1
+    return Event({"type": kind, "sequence_number": number, "response": response}, kind)
 
 
 def _status(answer: Answer) -> str:

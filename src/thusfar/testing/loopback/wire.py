@@ -85,11 +85,13 @@ class Refusal(NamedTuple):
         mark: Text that makes its ids its own.
         path: Path of the request.
         problem: What is refused; `None`: nothing.
+        before: How many events of a stream were sent before.
     """
 
     mark: str
     path: str
     problem: Problem | None = None
+    before: int = 0
 
     @property
     def trouble(self) -> Problem:
