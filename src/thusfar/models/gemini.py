@@ -21,6 +21,7 @@ from thusfar.models.failures import (
     headers_of,
     kinds_of,
     retry_after,
+    told_of,
     transport_failure,
 )
 from thusfar.models.gemini_reading import GeminiDecoder, reply_of
@@ -193,16 +194,16 @@ def _content(system: Any) -> Any:
 
 
 def _refusal(error: Any) -> ProviderError:
-    told = error.details if isinstance(error.details, Mapping) else {}
-    told = told.get("error", told)
+    told = told_of(getattr(error, "details", None))
     seconds = retry_after(headers_of(error))
-    for detail in told.get("details") or () if isinstance(told, Mapping) else ():
+    for detail in told.get("details") or ():
         if detail.get("@type") == _RETRY_INFO:
             seconds = _seconds(detail.get("retryDelay"))
-    status = error.code if type(error.code) is int and error.code >= 400 else 500
+    code = getattr(error, "code", None)
+    status = code if type(code) is int and code >= 400 else 500
     return failure_of_status(
         status,
-        too_long=status == 400 and _TOO_LONG in str(error.message),
+        too_long=status == 400 and _TOO_LONG in str(told.get("message")),
         retry_after_seconds=seconds,
     )
 

@@ -12,11 +12,15 @@ from typing import Any, ClassVar
 
 from thusfar.errors import ProviderError
 from thusfar.models.calling import Decoder
+from thusfar.models.errors import unreadable
 from thusfar.models.failures import kinds_of, stainless_failure
 from thusfar.models.openai_chat import too_long
 from thusfar.models.openai_chat_reading import ChatDecoder, reply_of
 from thusfar.models.port import ModelReply
 from thusfar.models.sdk import SdkModel
+
+
+_FINISHES = ("received_finish_reason", "intermittent_finish_reason")  # of its stream
 
 
 class LiteLLM(SdkModel):
@@ -75,7 +79,7 @@ class LiteLLM(SdkModel):
 
     def decoder(self, opened: Any) -> Decoder:
         """Make the reader of one streamed answer."""
-        return ChatDecoder(opened, nulls=False)
+        return LiteLLMDecoder(opened, nulls=False)
 
     def failure(self, error: Exception) -> ProviderError | None:
         """Read an exception of the SDK."""
@@ -83,6 +87,17 @@ class LiteLLM(SdkModel):
         return stainless_failure(
             error, ("litellm", "openai"), lambda told: longer or too_long(told)
         )
+
+
+class LiteLLMDecoder(ChatDecoder):
+    """Reads the chunks of one streamed answer; LiteLLM makes up an end where none came."""
+
+    def reply(self) -> ModelReply:
+        """Put the answer together; see `Decoder`."""
+        told = [getattr(self.opened, name, "unknown") for name in _FINISHES]
+        if told == [None, None]:
+            raise unreadable()
+        return super().reply()
 
 
 def _streaming(arguments: Mapping[str, Any], stream: bool) -> dict[str, Any]:

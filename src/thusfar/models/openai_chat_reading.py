@@ -97,10 +97,13 @@ class ChatDecoder:
     Args:
         opened: The SDK's stream, for the id of the request.
         nulls: As for `reply_of`.
+
+    Attributes:
+        opened: As given.
     """
 
     def __init__(self, opened: Any, *, nulls: bool = True) -> None:
-        self._opened = opened
+        self.opened = opened
         self._nulls = nulls
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
         self._calls: dict[int, dict[str, Any]] = {}
@@ -128,7 +131,7 @@ class ChatDecoder:
             self._message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
         choice = {"message": self._message, "finish_reason": self._reason}
         body = {**self._head, "choices": [choice]}
-        return _reply(body, request_id_of(self._opened, body), nulls=self._nulls)
+        return _reply(body, request_id_of(self.opened, body), nulls=self._nulls)
 
     def _grow(self, delta: Mapping[str, Any]) -> list[ModelEvent]:
         events: list[ModelEvent] = []
