@@ -27,6 +27,7 @@ from thusfar.runtime.execution import (
 )
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.planning import plan, plan_sync
+from thusfar.runtime.telling import log_once
 from thusfar.runtime.tools import Tool, error_text, read_arguments, result_message
 from thusfar.thread.values import ThreadCommit
 
@@ -41,7 +42,7 @@ class Answers:
         """Answer a question here and now."""
         match question:
             case PlanRequest(messages=messages, model=model, options=options):
-                return plan_sync(messages, model=model, **options)
+                return _told(plan_sync(messages, model=model, **options))
             case Ask(model=model, arguments=arguments):
                 return model.generate_sync(arguments)
             case AskPiece(model=model, arguments=arguments):
@@ -60,7 +61,7 @@ class Answers:
         """Answer a question without blocking the event loop."""
         match question:
             case PlanRequest(messages=messages, model=model, options=options):
-                return await plan(messages, model=model, **options)
+                return _told(await plan(messages, model=model, **options))
             case Ask(model=model, arguments=arguments):
                 return await model.generate(arguments)
             case AskPiece(model=model, arguments=arguments):
@@ -84,6 +85,12 @@ class Answers:
         """Close the stream that is open."""
         if self._events is not None:
             await self._events.aclose()
+
+
+def _told(planned: Planned) -> Planned:
+    """Log the warnings of a request."""
+    log_once(planned.model, planned.receipt.model, planned.receipt.warnings)
+    return planned
 
 
 async def _together(running: Sequence[Any]) -> list[Message]:
