@@ -168,7 +168,7 @@ def test_a_reading_command_leaves_another_products_database_as_it_is(tmp_path, c
 
 def test_the_words_that_fixes_are_told_in_are_still_those_of_the_library():
     source = Path(main.__code__.co_filename).parents[1]
-    modules = [p for part in ("thread", "storage") for p in (source / part).glob("*.py")]
+    modules = [p for part in ("thread", "storage", "process") for p in (source / part).glob("*.py")]
     text = "".join(path.read_text(encoding="utf-8") for path in modules)
     joined = re.sub(r'"\s+"', "", text)
 

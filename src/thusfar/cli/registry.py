@@ -33,6 +33,9 @@ COMMANDS: Final = (
     Command("lint", "thusfar.cli.lint:lint", "Find what makes a transcript illegal to send."),
     Command("chat", "thusfar.cli.chat:chat", "Talk to a model; every turn is kept in a store."),
     Command("thread", "thusfar.cli.thread:THREAD", "Keep conversations in a store, with branches."),
+    Command(
+        "process", "thusfar.cli.process:PROCESS", "Run AI workflows, and go on with their runs."
+    ),
     Command("dialects", "thusfar.cli.dialects:dialects", "List the wire formats and their rules."),
     Command("doctor", "thusfar.cli.doctor:doctor", "Show versions, tokenizers and extras."),
     Command("demo", "thusfar.cli.demo:demo", "Bound one long conversation in three ways."),
