@@ -31,6 +31,13 @@ SUPPORT = "properties/test_support_law.py"
 CASES = "cases/test_planned_cases.py"
 RECENT_CASES = "cases/test_recent_cases.py"
 LEASES = "durability/test_summary_leases.py"
+SEED = "scenarios/test_seed_001.py"
+GENERATED = "scenarios/test_generated_history.py"
+ENCODINGS = "unit/test_group_encodings.py"
+RESTING = "unit/test_resting_models.py"
+SELECTION = "properties/test_selection_laws.py"
+PREFIX = "unit/test_prefix_between_requests.py"
+FALLBACK = "unit/test_capacity.py"
 
 BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "1 options are copied": (
@@ -41,42 +48,77 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "3 strategies come from the factory": (
         f"{POLICIES}::test_strategies_are_versioned_values_that_survive_pickling",
         f"{MANAGED}::test_a_value_outside_its_range_is_refused_at_construction",
+        f"{SEED}::test_a_strategy_has_a_tag_a_kind_and_a_version",
+        f"{SEED}::test_a_strategy_that_summarize_did_not_make_is_a_type_error",
     ),
     "4 each invalid option": (
         f"{POLICIES}::test_a_cap_is_a_whole_number_from_one_to_the_largest_that_json_carries",
         f"{POLICIES}::test_wrong_options_cannot_be_constructed",
         f"{MANAGED}::test_a_value_outside_its_range_is_refused_at_construction",
+        f"{SEED}::test_a_limit_that_is_no_positive_safe_whole_number_is_a_type_error",
+        f"{SEED}::test_an_empty_options_object_is_invalid",
+        f"{SEED}::test_a_strategy_cannot_be_built_beside_its_constructors",
     ),
     "5 recent needs neither model nor store": (
         f"{MANAGED}::test_recent_history_makes_no_model_call_and_uses_no_store",
+        f"{GENERATED}::test_the_newest_of_forty_messages_are_sent_in_exactly_one_call",
     ),
-    "6 both loop styles": (f"{MANAGED}::test_both_colours_plan_the_same_bytes",),
+    "6 both loop styles": (
+        f"{MANAGED}::test_both_colours_plan_the_same_bytes",
+        f"{GENERATED}::test_every_style_of_loop_sends_the_same_bytes",
+    ),
     "7 an oversized newest group": (
         f"{RECENT_CASES}::test_a_lone_oversized_turn_keeps_its_question_and_says_so_without_its_text",
+        f"{SEED}::test_a_newest_group_above_a_cap_is_kept_whole_with_a_warning_free_of_content",
     ),
-    "8 both caps": (f"{RECENT}::test_both_caps_hold_or_a_warning_says_why_not",),
-    "9 system prefix": (f"{RECENT}::test_the_system_run_is_kept_whatever_the_caps",),
+    "8 both caps": (
+        f"{RECENT}::test_both_caps_hold_or_a_warning_says_why_not",
+        f"{SEED}::test_both_caps_hold_where_groups_allow_it",
+    ),
+    "9 system prefix": (
+        f"{RECENT}::test_the_system_run_is_kept_whatever_the_caps",
+        f"{ENCODINGS}::test_a_later_system_message_stays_in_place_with_its_turn",
+    ),
+    "10 a transcript of the prompt": (
+        f"{GENERATED}::test_a_transcript_of_the_prompt_is_projected_where_the_call_has_none",
+        f"{SEED}::test_messages_of_the_prompt_come_second",
+    ),
     "11 orphan results": (
         f"{RECENT}::test_strict_refuses_exactly_when_a_defect_would_be_in_the_view",
         f"{CASES}::test_a_dangling_call_is_refused_before_any_model_is_called",
+        f"{GENERATED}::test_an_orphan_result_is_refused_before_the_call",
     ),
-    "12 two projections": (f"{PARTS}::test_two_policies_are_refused_before_anything_is_called",),
-    "13 no source": (f"{PARTS}::test_a_policy_without_a_source_says_so",),
+    "12 two projections": (
+        f"{PARTS}::test_two_policies_are_refused_before_anything_is_called",
+        f"{SEED}::test_two_projections_are_an_invalid_composition",
+    ),
+    "13 no source": (
+        f"{PARTS}::test_a_policy_without_a_source_says_so",
+        f"{SEED}::test_a_projection_without_a_source_says_so_and_what_to_do",
+    ),
     "14 one seam, turn outside caps": (
         f"{MANAGED}::test_callers_messages_and_a_thread_go_through_the_same_seam_with_the_turn_outside_caps",
+        f"{GENERATED}::test_the_current_words_are_outside_the_cap_of_a_thread",
     ),
     "15 recent laws": (
         f"{RECENT}::test_the_view_is_what_a_literal_reading_of_the_rules_gives",
         f"{RECENT}::test_a_larger_cap_never_shows_less",
         f"{RECENT}::test_projecting_a_view_again_changes_nothing",
+        f"{RECENT}::test_the_same_objects_come_back_in_order_and_the_input_is_untouched",
+        f"{RECENT}::test_no_result_is_without_its_call_and_no_call_without_its_results",
     ),
     "16 pairing": (
         f"{UNITS}::test_a_result_answers_the_latest_open_call_of_its_id",
         f"{UNITS}::test_using_an_id_again_closes_the_older_call_as_unanswered",
         f"{UNITS}::test_without_ids_results_pair_by_name_with_the_latest_message_in_order",
+        f"{ENCODINGS}::test_parallel_calls_and_their_results_are_one_group_in_any_order",
+        f"{ENCODINGS}::test_calls_without_ids_are_groups_too",
+        f"{ENCODINGS}::test_an_id_used_again_in_a_later_round_belongs_to_that_round",
     ),
     "17 near the limit": (
         f"{REQUESTS}::test_exact_history_warns_near_the_limit_and_points_at_policies_above_it",
+        f"{SEED}::test_near_the_watermark_a_warning_names_the_policies",
+        f"{GENERATED}::test_a_warning_is_on_each_receipt_and_in_the_log_once_for_a_model",
     ),
     "18 overflow without content": (
         f"{REQUESTS}::test_exact_history_warns_near_the_limit_and_points_at_policies_above_it",
@@ -87,10 +129,13 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     ),
     "20 support calls are linked": (
         f"{REQUESTS}::test_inspection_names_every_candidate_and_why_it_was_rejected",
+        f"{SEED}::test_every_support_call_is_linked_from_the_inspection",
+        f"{SEED}::test_the_request_that_it_names_is_linked",
     ),
     "21 what happens on a miss": (f"{TABLE}::test_a_cell",),
     "22 the provider's own path": (
         f"{REQUESTS}::test_a_providers_own_path_is_used_unless_the_author_forbids_it",
+        f"{SEED}::test_it_is_given_the_exact_prefix_the_model_the_strategy_and_the_permission",
     ),
     "23 calls of each strategy": (
         f"{STRATEGIES}::test_nine_pairs_are_two_chunks_of_at_most_eight_turns",
@@ -106,6 +151,8 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         f"{STRATEGIES}::test_a_refused_answer_is_asked_for_again_within_the_attempts",
         f"{FLIGHT}::test_a_failure_is_told_to_all_who_wait_and_joined_by_nobody_after",
         f"{LAWS}::test_a_failing_summariser_ends_in_a_typed_error_or_an_authorised_form",
+        f"{RESTING}::test_after_three_failures_in_a_row_the_model_is_asked_no_more_for_a_while",
+        f"{RESTING}::test_after_its_rest_it_is_asked_again_and_rests_longer_each_time_it_fails",
     ),
     "27 empty and oversized summaries": (
         f"{STRATEGIES}::test_a_refused_answer_is_asked_for_again_within_the_attempts",
@@ -156,19 +203,29 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         f"{BUDGET}::test_the_window_is_shared_between_input_answer_and_overhead",
         f"{BUDGET}::test_merging_goes_field_by_field_and_the_invocation_wins",
         f"{BUDGET}::test_an_unknown_model_gets_a_small_window_and_a_warning",
+        f"{BUDGET}::test_the_capacitys_own_reserve_is_the_default",
+        f"{FALLBACK}::test_an_unknown_model_gets_a_small_window_and_says_so",
     ),
     "42 oversized requests name their largest parts": (
         f"{PARTS}::test_a_required_contributor_that_does_not_fit_is_named_with_the_largest_parts",
+        f"{GENERATED}::test_what_does_not_fit_exactly_calls_nobody_and_names_its_largest_parts",
     ),
     "43 linked receipts, one plan for retries": (
         f"{REQUESTS}::test_fidelity_does_not_go_up_again_within_an_execution",
         f"{REQUESTS}::test_a_transport_retry_is_recorded_and_not_planned_anew",
+        f"{GENERATED}::test_each_tool_round_has_a_receipt_linked_to_the_one_before",
+        f"{GENERATED}::test_a_request_that_was_sent_again_is_one_plan",
     ),
     "44 two tiers": (
         f"{PARTS}::test_a_smaller_form_is_taken_only_where_a_larger_one_does_not_fit",
         f"{PARTS}::test_priority_decides_whose_fidelity_is_kept",
+        f"{SELECTION}::test_the_highest_fidelity_that_fits_is_found_without_a_search",
+        f"{SELECTION}::test_the_order_in_which_candidates_come_does_not_matter",
     ),
-    "45 epochs": (f"{REQUESTS}::test_fidelity_does_not_go_up_again_within_an_execution",),
+    "45 epochs": (
+        f"{REQUESTS}::test_fidelity_does_not_go_up_again_within_an_execution",
+        f"{HOOKS}::test_another_model_or_budget_begins_an_epoch_of_its_own",
+    ),
     "46 provider counters": (
         f"{REQUESTS}::test_a_counter_that_gives_no_whole_number_is_refused",
         f"{REQUESTS}::test_a_managed_plan_asks_at_most_three_times",
@@ -190,20 +247,37 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
     "51 preview and plan agree": (
         f"{LAWS}::test_plan_and_preview_agree_and_a_preview_makes_nothing",
     ),
-    "hooks": (
+    "52 hooks": (
         f"{HOOKS}::test_a_hook_sees_the_step_and_amends_it",
         f"{HOOKS}::test_a_hook_that_oversteps_is_refused",
         f"{HOOKS}::test_a_hook_that_raises_or_hangs_stops_the_request",
+        f"{HOOKS}::test_what_a_hook_returned_is_read_once_and_what_is_not_there_may_be_removed",
+        f"{HOOKS}::test_what_a_hook_sees_cannot_be_changed",
+        f"{HOOKS}::test_a_hook_sees_the_calls_of_the_transcript_and_of_the_turn_each_with_its_result",
+        f"{HOOKS}::test_a_hook_sees_what_the_execution_took_and_whether_all_of_it_was_reported",
+        f"{HOOKS}::test_a_hook_reads_what_is_lent_to_it_once_and_frozen",
     ),
     "the law of support tokens": (f"{SUPPORT}::test_support_tokens_stay_within_the_law",),
     "the same bytes in any process": (
         f"{MANAGED}::test_the_same_facts_give_the_same_bytes_in_any_process",
     ),
     "cancellation at every await": (f"{FLIGHT}::test_a_request_may_be_cancelled_at_every_await",),
+    "the head of a request stays above the watermark": (
+        f"{PREFIX}::test_above_the_watermark_the_summary_of_the_request_before_stays",
+    ),
     "a plan reads what it looks at": (
         f"{THREADS}::test_a_plan_reads_no_more_of_a_thread_than_it_looks_at",
     ),
 }
+
+
+LAST = 52  # behaviours of threads are held by the conformance suite of stores
+
+
+def test_no_number_is_missing():
+    numbered = [int(p.split()[0]) for p in BEHAVIOURS if p.split()[0].isdigit()]
+
+    assert numbered == list(range(1, LAST + 1))
 
 
 @cache

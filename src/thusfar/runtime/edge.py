@@ -30,6 +30,7 @@ from thusfar.planner.receipt import SupportReceipt
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
 from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
+from thusfar.runtime.resting import Resting
 from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
 from thusfar.runtime.working import InFlight, RunStore, Work
 from thusfar.storage.base import Store
@@ -95,6 +96,7 @@ class Runtime:
         self.holder = uuid.uuid4().hex
         self._new_id = new_id or (lambda: f"request_{uuid.uuid4().hex}")
         self._on_event = on_event
+        self.resting = Resting()
         self._in_flight = InFlight()
         self._usage: dict[tuple[str, str], _Usage] = {}
         self._last: OrderedDict[str, Any] = OrderedDict()
@@ -267,15 +269,28 @@ class Edge:
         )
 
     def _begin(self, ask: Prepare) -> None:
+        if self.why != "on-demand":
+            now = self.runtime.store.clock()
+            self.runtime.resting.require(self._summary_model(ask), now=now)
         self.runtime.tell(self._event("started", ask))
 
     def _end(self, ask: Prepare, work: Work, error: Exception | None) -> None:
         self.support += work.supporter.receipts
+        now = self.runtime.store.clock()
+        self.runtime.resting.note(self._summary_model(ask), error, now=now)
         event = self._event("finished" if error is None else "failed", ask)
         if error is not None:
             code = error.code if isinstance(error, HistoryError) else "HISTORY_ERROR"
             event = msgspec.structs.replace(event, code=code)
         self.runtime.tell(event)
+
+    def _summary_model(self, ask: Prepare) -> str:
+        """Name the model that makes a summary, with its provider."""
+        job = ask.job
+        history = isinstance(job, SummaryJob)
+        facts = self.facts.summary if history else self.facts.summaries[job.contributor]  # type: ignore[union-attr]
+        assert facts is not None
+        return f"{facts.identity.provider}/{facts.identity.model}"
 
     def _event(self, kind: Any, ask: Prepare) -> SummaryEvent:
         covered = ask.job.messages if isinstance(ask.job, SummaryJob) else 0
