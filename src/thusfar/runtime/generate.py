@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import replace
@@ -91,6 +92,7 @@ class ResultStream:
         self._answers = Answers()
         self._events = adrive_stream(_emitting(Turn(run)), self._answers.aanswer)
         self._result: Result | None = None
+        self._closing: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> AsyncIterator[Any]:
         return self._walk()
@@ -113,6 +115,11 @@ class ResultStream:
 
     async def aclose(self) -> None:
         """Leave: the connection is closed, and what is not stored yet never will be."""
+        if self._closing is None:  # the loop closes a forgotten iterator at the same time
+            self._closing = asyncio.ensure_future(self._close())
+        await asyncio.shield(self._closing)
+
+    async def _close(self) -> None:
         await self._answers.aclose()
         await self._events.aclose()  # type: ignore[attr-defined]
 

@@ -1,0 +1,16 @@
+"""What the tests of generated turns have in common."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Collect what LiteLLM leaves open while the warnings about it are still ignored."""
+    yield
+    if "LiteLLM" in request.node.name:
+        gc.collect()
