@@ -159,7 +159,7 @@ def plain(message: Any) -> Mapping[str, Any] | None:
     Dicts and other mappings come back as they are. Objects of provider SDKs are dumped by duck
     typing (`model_dump`, `to_dict`, `to_json_dict`), leaving out what was never set.
     """
-    if isinstance(message, Mapping):
+    if type(message) is dict or isinstance(message, Mapping):
         return message
     if callable(dump := getattr(message, "model_dump", None)):
         dumped = dump(mode="json", by_alias=True, exclude_unset=True)

@@ -124,13 +124,14 @@ def place_anthropic(
     entries = gather_results(WIRE, entries, notes)
     entries = join_turns(WIRE, entries, notes)
     start = loop_start(WIRE, entries)
-    entries = strip_thoughts(
+    stripped = strip_thoughts(
         WIRE,
         entries,
         notes,
         keep=lambda at, block: (prefix_kept or at >= start) and _is_signed(block),
     )
-    entries = join_turns(WIRE, _without_empty(entries, notes), notes)
+    if stripped is not entries:
+        entries = join_turns(WIRE, _without_empty(stripped, notes), notes)
     if messages:
         entries = begin_with_user(WIRE, entries, notes, may_begin=_may_begin)
     rename_ids(WIRE, entries, notes, IDS)
@@ -190,6 +191,8 @@ def _without_empty(entries: list[Entry], notes: Notes) -> list[Entry]:
 
 
 def _cleaned(entry: Entry) -> list[Block]:
+    if len(entry.blocks) == 1 and WIRE.text(entry.blocks[0]).strip():
+        return entry.blocks
     kept = [
         _full(block) for block in entry.blocks if block.get("type") != "text" or WIRE.text(block)
     ]

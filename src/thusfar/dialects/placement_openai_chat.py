@@ -78,12 +78,16 @@ def _read(message: Any, position: int, notes: Notes) -> _Row:
 
 
 def _calls(row: _Row) -> list[Mapping[str, Any]]:
-    held = row.body.get("tool_calls") if row.body.get("role") == "assistant" else None
-    return [plain(call) or {} for call in held] if isinstance(held, list | tuple) else []
+    held = row.body.get("tool_calls")
+    if not held or row.body.get("role") != "assistant" or not isinstance(held, list | tuple):
+        return []
+    return [plain(call) or {} for call in held]
 
 
 def _quote_user_calls(rows: list[_Row], notes: Notes) -> None:
     """Turn calls that a user made, and their results, into texts of the user."""
+    if not any(r.body.get("tool_calls") and r.body.get("role") == "user" for r in rows):
+        return
     waiting: set[str] = set()
     for row in rows:
         role, held = row.body.get("role"), row.body.get("tool_calls")
@@ -108,6 +112,8 @@ def _quote_user_calls(rows: list[_Row], notes: Notes) -> None:
 def _fill(row: _Row, notes: Notes) -> None:
     """Write content where there must be some, and leave out what must not be empty."""
     body = row.body
+    if body.get("content") is not None and "tool_calls" not in body:
+        return
     if isinstance(held := body.get("tool_calls"), list | tuple) and not held:
         notes.note("empty-left-out", (row.at,))
         row.body = {key: value for key, value in body.items() if key != "tool_calls"}
@@ -174,9 +180,11 @@ def _with_results_behind_calls(rows: list[_Row], notes: Notes) -> list[_Row]:
         for call in _calls(row):
             if isinstance(call.get("id"), str):
                 caller[call["id"]] = index
+        if row.body.get("role") != "tool":
+            continue
         call_id = row.body.get("tool_call_id")
         at = caller.pop(call_id, None) if isinstance(call_id, str) else None
-        if row.body.get("role") == "tool" and at is not None:
+        if at is not None:
             answers.setdefault(at, []).append(row)
             taken.add(index)
     made: list[_Row] = []

@@ -6,7 +6,10 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+import msgspec
+
 REPLACEMENT: Final = "\N{REPLACEMENT CHARACTER}"
+_encode: Final = msgspec.json.Encoder().encode  # refuses a lone surrogate, and looks fast
 _HALF: Final = re.compile("[\ud800-\udfff]")
 
 
@@ -16,19 +19,23 @@ def without_surrogates(value: Any) -> Any:
     Returns:
         The value itself where there is none, else a copy of what holds one.
     """
+    try:
+        _encode(value)
+    except (TypeError, ValueError, RecursionError):  # a lone surrogate, or what is not JSON
+        return _replaced(value)
+    return value
+
+
+def _replaced(value: Any) -> Any:
     if isinstance(value, str):
         # Python holds a pair as one character, so that each half that is found stands alone.
-        return value if value.isascii() else _cleaned(value)
+        return value if value.isascii() else _HALF.sub(REPLACEMENT, value)
     if isinstance(value, Mapping):
-        made = {without_surrogates(key): without_surrogates(held) for key, held in value.items()}
+        made = {_replaced(key): _replaced(held) for key, held in value.items()}
         pairs = zip(value.items(), made.items(), strict=False)
         same = all(key is new and held is put for (key, held), (new, put) in pairs)
         return value if same and len(made) == len(value) else made
     if isinstance(value, list | tuple):
-        items = [without_surrogates(item) for item in value]
+        items = [_replaced(item) for item in value]
         return value if all(a is b for a, b in zip(items, value, strict=True)) else items
     return value
-
-
-def _cleaned(text: str) -> str:
-    return _HALF.sub(REPLACEMENT, text) if _HALF.search(text) else text

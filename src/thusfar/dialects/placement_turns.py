@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import is_
 from typing import Any, Literal, Protocol
 
 from thusfar.dialects.base import plain
@@ -95,8 +96,10 @@ def read_entries(wire: BlockWire, messages: Sequence[Any], notes: Notes) -> list
     for position, message in enumerate(messages):
         body = plain(message) or {}
         role, blocks = wire.read(body)
-        clean = [without_surrogates(block) for block in blocks]
-        changed = not _same(clean, blocks)
+        clean = blocks
+        if without_surrogates(blocks) is not blocks:
+            clean = [without_surrogates(block) for block in blocks]
+        changed = clean is not blocks
         if changed:
             notes.note("surrogates", (position,))
         entries.append(Entry(role, clean, message, body, (position,), changed))
@@ -107,7 +110,8 @@ def opened_blocks(body: Block, key: str) -> list[Block]:
     """List the blocks in a field, objects of an SDK as mappings."""
     held = body.get(key)
     blocks = held if isinstance(held, list | tuple) else ()
-    return [block for block in map(plain, blocks) if block is not None]
+    opened = [block if type(block) is dict else plain(block) for block in blocks]
+    return [block for block in opened if block is not None]
 
 
 def written(wire: BlockWire, entries: Iterable[Entry]) -> list[Any]:
@@ -198,7 +202,7 @@ def fill_or_leave_out(
 
 
 def _same(one: Sequence[Any], two: Sequence[Any]) -> bool:
-    return len(one) == len(two) and all(a is b for a, b in zip(one, two, strict=True))
+    return one is two or (len(one) == len(two) and all(map(is_, one, two)))
 
 
 def _changed(entry: Entry, blocks: list[Block]) -> Entry:
@@ -355,17 +359,25 @@ def strip_thoughts(
         entries: The entries behind the leading system run.
         notes: Where it is noted.
         keep: Whether a thought of the entry at an index stays.
+
+    Returns:
+        The list that was given, where nothing is left out.
     """
     made: list[Entry] = []
+    changed = False
     for index, entry in enumerate(entries):
+        if entry.role != "assistant":
+            made.append(entry)
+            continue
         kept = [b for b in entry.blocks if wire.kind(b) != "thought" or keep(index, b)]
         if len(kept) == len(entry.blocks):
             made.append(entry)
             continue
+        changed = True
         notes.note("reasoning-left-out", entry.at)
         if any(wire.kind(block) != "mark" for block in kept):
             made.append(_changed(entry, kept))
-    return made
+    return made if changed else entries
 
 
 def loop_start(wire: BlockWire, entries: Sequence[Entry]) -> int:
