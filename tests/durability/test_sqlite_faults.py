@@ -168,6 +168,14 @@ def test_a_damaged_record_is_found_by_verify_and_never_skipped(tmp_path: Path) -
             "A message id did not have the key that was stored with it.",
         ),
         ("UPDATE thusfar_node SET size = 2 WHERE depth = 3", "A group was stored in part."),
+        (
+            "UPDATE thusfar_node SET turn = 9 WHERE depth = 3",
+            "A message said of its turn or its open calls what cannot be.",
+        ),
+        (
+            "UPDATE thusfar_node SET pending = 'x' WHERE depth = 3",
+            "A message said of its turn or its open calls what cannot be.",
+        ),
     ],
 )
 def test_verify_finds_what_was_changed_behind_its_back(

@@ -109,7 +109,7 @@ def test_ids_are_as_long_as_tells_them_apart():
     assert width("m1", "m20") == 3
     assert width("msg_0123456789", "msg_1123456789") == 8
     assert width("msg_0123456789", "msg_0123496789") == 10
-    assert width("a" * 40 + "1", "a" * 40 + "2") == 18
+    assert width("a" * 40 + "1", "a" * 40 + "2") == 20
     assert width() == 0
 
 

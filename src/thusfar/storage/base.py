@@ -97,8 +97,10 @@ def check_id(value: object, what: str) -> str:
         fault = "held a control character or half of a surrogate pair"
     else:
         return value
+    article = "an" if what[0] in "aeiou" else "a"
     raise InvalidMessageError(
-        f"A {what} {fault}.", fix=f"Use a {what} of 1 to 512 printable characters."
+        f"{article.capitalize()} {what} {fault}.",
+        fix=f"Use {article} {what} of 1 to 512 printable characters.",
     )
 
 

@@ -46,7 +46,7 @@ def describe_steps(
         new = ThreadRow(ctx.thread_id, "", "{}", 0, 0, new_salt(), at, at)
         row = yield q.BeginThread(new)
     if title is not None:
-        row = msgspec.structs.replace(row, title=_title(title))
+        row = msgspec.structs.replace(row, title=check_title(title))
     if metadata is not None:
         row = msgspec.structs.replace(row, metadata=json_text(plain_metadata(metadata)))
     yield q.Write((q.PutThread(msgspec.structs.replace(row, updated_at=at)),))
@@ -83,7 +83,12 @@ def owners_steps(ctx: Context) -> Steps[dict[str, str | None]]:
     return {head.owner: head.head_id or None for head in heads}
 
 
-def _title(title: object) -> str:
+def check_title(title: object) -> str:
+    """Check a title of a thread, and give it back.
+
+    Raises:
+        InvalidMessageError: `INVALID_MESSAGE`, for what cannot be stored.
+    """
     if not isinstance(title, str) or len(title) > 1_000 or "\0" in title or not _encodable(title):
         raise InvalidMessageError(
             "A title could not be stored.",

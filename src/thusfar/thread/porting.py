@@ -22,8 +22,13 @@ from thusfar.storage import questions as q
 from thusfar.storage.base import Clock, check_id
 from thusfar.storage.rows import (
     ALTERNATIVE,
+    ANSWERED,
+    ASKED,
+    BOUNDARY,
     EDITED,
+    LEADS,
     LIVE,
+    OPEN,
     POSITION_MASK,
     REDACTED,
     REMOVED,
@@ -37,10 +42,10 @@ from thusfar.storage.rows import (
 )
 from thusfar.thread.appending import empty_head, grow, new_salt, rows_of
 from thusfar.thread.lines import in_order, lines_steps, places_in
-from thusfar.thread.listing import info_steps
+from thusfar.thread.listing import check_title, info_steps
 from thusfar.thread.paths import Context, id_at, id_of, live_thread, maybe_thread
 from thusfar.thread.preparing import Prepared, plain_metadata, prepare_one
-from thusfar.thread.tracking import ROOT, Mark, Place, advance, place_of_node
+from thusfar.thread.tracking import ROOT, Mark, Place, advance, is_place, place_of_node
 from thusfar.thread.values import ThreadInfo
 
 FORMAT: Final = "thread"
@@ -49,6 +54,8 @@ SCHEMA: Final = 1  # 1: header, groups, heads, leaves
 _STATES: Final = {LIVE: "live", REMOVED: "removed", REDACTED: "redacted", STRANDED: "stranded"}
 _CODES: Final = {name: state for state, name in _STATES.items()}
 _KEPT: Final = ALTERNATIVE | EDITED
+_PLACE_BITS: Final = ANSWERED | ASKED | BOUNDARY | OPEN | LEADS
+_LATEST: Final = 2**53 - 1  # milliseconds; the largest number that every JSON reader keeps
 
 
 def export_steps(ctx: Context) -> Steps[str]:
@@ -119,19 +126,8 @@ def import_steps(ctx: Context, clock: Clock, text: str | bytes) -> Steps[ThreadI
             fix="Import under another thread id.",
             thread_id=ctx.thread_id,
         )
-    header = records[0][1]
     at = clock()
-    row = ThreadRow(
-        ctx.thread_id,
-        str(header.get("title") or ""),
-        json_text(plain_metadata(header.get("metadata") or {})),
-        0,
-        0,
-        new_salt(),
-        int(header.get("created_at") or at),
-        at,
-    )
-    thread = yield q.BeginThread(row)
+    thread = yield q.BeginThread(_thread_row(ctx, records[0][1], at))
     build = Build(ctx, thread, at)
     for number, record in records[1:]:
         try:
@@ -140,6 +136,22 @@ def import_steps(ctx: Context, clock: Clock, text: str | bytes) -> Steps[ThreadI
             raise _bad_line(number) from error
     yield q.Write(build.changes())
     return (yield from info_steps(ctx))
+
+
+def _thread_row(ctx: Context, header: dict[str, Any], at: int) -> ThreadRow:
+    try:
+        title = check_title(header.get("title", ""))
+        metadata = json_text(plain_metadata(header.get("metadata", {})))
+        created_at = _time(header.get("created_at", at))
+    except (ValueError, HistoryError) as error:
+        raise _bad_line(1) from error
+    return ThreadRow(ctx.thread_id, title, metadata, 0, 0, new_salt(), created_at, at)
+
+
+def _time(value: Any) -> int:
+    if type(value) is not int or not 0 <= value <= _LATEST:
+        raise ValueError("a time was no whole number of milliseconds")
+    return value
 
 
 class Stored(NamedTuple):
@@ -254,14 +266,17 @@ class Build:
         if "places" in record:
             above = self.stored[parent].place if parent is not None else ROOT
             marks = [
-                Mark(above.depth + 1 + i, *_place(values))
-                for i, values in enumerate(record["places"])
+                _mark(above.depth + 1 + i, values) for i, values in enumerate(record["places"])
             ]
-        flags = int(record.get("flags", 0)) & _KEPT
+            if len(marks) != len(group):
+                raise ValueError("a group had other places")
+        flags = record.get("flags", 0)
+        if type(flags) is not int or flags & ~_KEPT:
+            raise ValueError("a group had flags of another kind")
         nodes = yield from self.add(
             group,
             parent,
-            int(record["created_at"]),
+            _time(record["created_at"]),
             marks=marks,
             states=states,
             flags=flags,
@@ -290,9 +305,13 @@ class Build:
         return node
 
 
-def _place(values: list[Any]) -> tuple[int, int, int, int, str]:
+def _mark(depth: int, values: list[Any]) -> Mark:
     turn, exchange, run, flags, pending = values
-    return int(turn), int(exchange), int(run), int(flags) & ~_KEPT, str(pending)
+    if {type(each) for each in (turn, exchange, run, flags)} != {int} or type(pending) is not str:
+        raise TypeError("a place had a value of another type")
+    if not is_place(depth, turn, exchange, run, pending) or flags & ~_PLACE_BITS:
+        raise ValueError("a place was none of the path")
+    return Mark(depth, turn, exchange, run, flags, pending)
 
 
 def _records(text: str | bytes) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -318,7 +337,7 @@ def is_export(data: object) -> bool:
 
 def _require_header(records: list[tuple[int, dict[str, Any]]]) -> None:
     header = records[0][1] if records else {}
-    if header.get("thusfar") != FORMAT or not isinstance(header.get("schema"), int):
+    if header.get("thusfar") != FORMAT or type(header.get("schema")) is not int:
         raise TranscriptError(
             "The input was not thusfar JSONL of a thread.",
             fix="Pass what export returned, or convert the messages first.",

@@ -17,7 +17,7 @@ from typing import Final
 import msgspec
 
 from thusfar.codec import ROOT_CHAIN, digested
-from thusfar.errors import InvalidGroupError
+from thusfar.errors import CorruptRecordError, InvalidGroupError
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Facts, Link, facts_of
 from thusfar.messages import Message, Text
 from thusfar.storage.rows import (
@@ -119,8 +119,28 @@ def extended(chain: bytes, digest: bytes, salt: str) -> bytes:
 
 
 def pending_calls(text: str) -> tuple[Pending, ...]:
-    """Read the open calls of a place."""
-    return _pendings.decode(text) if text else ()
+    """Read the open calls of a place.
+
+    Raises:
+        CorruptRecordError: `CORRUPT_RECORD`.
+    """
+    try:
+        return _pendings.decode(text) if text else ()
+    except msgspec.MsgspecError as error:
+        raise CorruptRecordError(
+            "The open calls of a message could not be read.",
+            fix="Run verify on the thread and restore it from a backup or an export.",
+        ) from error
+
+
+def is_place(depth: int, turn: int, exchange: int, run: int, pending: str) -> bool:
+    """Tell whether what a message says of its place can be: all of it lies on its path."""
+    try:
+        since = [each[2] for each in pending_calls(pending)]
+    except CorruptRecordError:
+        return False
+    before = -1 <= turn <= depth and -1 <= run <= depth and 0 <= exchange <= depth
+    return before and all(0 <= each <= depth for each in since)
 
 
 def facts_of_stored(message: Message) -> Facts:

@@ -25,6 +25,7 @@ from thusfar.thread.tracking import (
     Place,
     chain_text,
     digest_bytes,
+    is_place,
     place_of_head,
     place_of_node,
 )
@@ -120,6 +121,8 @@ class _Check:
         self._next, self._depth = row.node + 1, row.depth + 1
         self._check_group(row)
         self._check_body(row)
+        if not is_place(row.depth, row.turn, row.exchange, row.run, row.pending):
+            self.report("A message said of its turn or its open calls what cannot be.", row.node)
         if row.state == LIVE:
             self._chain = chain_digest(self._chain, f"tf1:{row.digest.hex()}", salt=self.salt)
             self._live += 1

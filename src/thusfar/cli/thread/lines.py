@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 ROLE_WIDTH: Final = 9  # assistant
 LEAST_PREVIEW: Final = 16  # columns; narrower says nothing
 _SHORTEST_ID: Final = 8
-_LONGEST_ID: Final = 18
+_LONGEST_ID: Final = 20  # tells apart the ids that threads make: `msg_` and a place
 
 
 def parts_text(parts: Sequence[Part]) -> Iterator[str]:
@@ -74,7 +74,7 @@ def variant_of(entry: Entry) -> str:
 
 
 def id_width(entries: Sequence[Entry]) -> int:
-    """Find how many characters tell the ids of places apart, from 8 to 18."""
+    """Find how many characters tell the ids of places apart, from 8 to 20."""
     ids = sorted({entry.id for entry in entries})
     longest = max(map(len, ids), default=0)
     for width in range(_SHORTEST_ID, min(longest, _LONGEST_ID)):

@@ -56,6 +56,43 @@ def an_import_is_whole_or_nothing(store: Store) -> None:
         copy.import_(text)
 
 
+def an_import_believes_no_line_that_cannot_be(store: Store) -> None:
+    """Times, titles, flags and places are checked; what was refused leaves nothing behind."""
+    header, group, *rest = _grown(store).export().splitlines()
+    copy = thread(store, "copy")
+    bad = (
+        header.replace('"title":"Everything"', '"title":"\\u0000"'),
+        header.replace('"title":"Everything"', '"title":5'),
+        header.replace('"metadata":{"n":1}', '"metadata":[]'),
+        header.replace('"created_at":', '"created_at":-'),
+        header.replace('"created_at":', '"created_at":9007199254740992,"x":'),
+        header.replace('"schema":1', '"schema":true'),
+    )
+    for one in bad:
+        assert one != header, "nothing was made wrong"
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_("\n".join([one, group, *rest]))
+    places = group[group.index('"places":') :].partition(',"group"')[0]
+    for wrong in (
+        '[9,0,-1,6,""]',
+        '[0,1,-1,6,""]',
+        '[0,0,-1,6,"x"]',
+        '[0,0,-1,999,""]',
+        '[true,0,-1,6,""]',
+    ):
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_("\n".join([header, group.replace(places, f'"places":[{wrong}]'), *rest]))
+    for old, new in (
+        ('"parent":null', '"parent":null,"flags":4'),
+        ('"created_at":', '"created_at":1e9,"x":'),
+    ):
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_("\n".join([header, group.replace(old, new, 1), *rest]))
+    assert copy.read().entries == ()
+    copy.import_("\n".join([header, group, *rest]))
+    sound(copy)
+
+
 def a_managed_turn_is_one_group_behind_its_plan(store: Store) -> None:
     """If the head moved meanwhile, the turn becomes an alternative, with a receipt."""
     told = conversation(store, 1)
