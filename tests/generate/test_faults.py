@@ -1,4 +1,4 @@
-"""Whatever breaks on the way, a thread is as before or has the whole turn, and the next call works."""
+"""Whatever breaks on the way, a thread is as before or has the whole turn."""
 
 from __future__ import annotations
 
