@@ -10,13 +10,16 @@ import pytest
 
 from readers import Transcript, transcripts
 from shared_data import needs_shared
-from thusfar import dialect, history
+from thusfar import dialect, history, plan_sync
 from thusfar.cli.findings import rules_of
 from thusfar.dialects.base import plain
 from thusfar.dialects.placement import PROVIDERS, Placed, place
 from thusfar.dialects.placement_calls import complete_calls
 from thusfar.dialects.rules import Wire, check_wire
+from thusfar.errors import HistoryError
 from thusfar.messages import Message, Text
+from thusfar.storage import open_store
+from thusfar.thread.handle import Thread
 from thusfar.thread.lowering import lower_all
 from thusfar.units import group
 
@@ -114,3 +117,34 @@ def test_every_view_behind_a_summary_is_accepted(recorded, wire: str):
             )
 
     assert views_seen == len(recorded)
+
+
+EVERY = 7  # one transcript of that many is stored, planned and placed; all wires see it
+
+
+def test_recorded_threads_planned_under_tight_budgets_are_accepted_by_every_wire(recorded):
+    store = open_store("memory:")
+    seen: Counter[str] = Counter()
+    for number, each in enumerate(recorded[::EVERY]):
+        thread = Thread(f"t{number}", store=store)
+        try:
+            thread.sync.import_(list(each.messages), dialect=each.dialect)
+        except HistoryError as refused:  # what no thread may hold is told by its own tests
+            seen[refused.code] += 1
+            continue
+        for wire in sorted(PROVIDERS):
+            policy = history.recent(6, cut="exchange", repair="drop")
+            made = plan_sync(
+                thread=thread, model="gpt-4o", wire=wire, policy=policy, leave_out=True
+            )
+            rows = Placed(
+                messages=made.messages, system=made.system, tools=made.kwargs.get("tools")
+            )
+            if not made.messages:
+                seen["nothing to send"] += 1
+                continue
+            seen[wire] += 1
+
+            assert findings(wire, rows) == [], each.name
+
+    assert all(seen[wire] > len(recorded) / EVERY / 2 for wire in PROVIDERS), seen
