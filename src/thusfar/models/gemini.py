@@ -47,7 +47,7 @@ class Gemini(SdkModel):
     """
 
     provider: ClassVar[str] = "google"
-    dialect: ClassVar[str] = "gemini"
+    dialect: str = "gemini"
     extra: ClassVar[str] = "gemini"
     counts: ClassVar[bool] = True
 

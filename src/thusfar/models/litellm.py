@@ -19,7 +19,6 @@ from thusfar.models.openai_chat_reading import ChatDecoder, reply_of
 from thusfar.models.port import ModelReply
 from thusfar.models.sdk import SdkModel
 
-
 _FINISHES = ("received_finish_reason", "intermittent_finish_reason")  # of its stream
 
 
@@ -35,7 +34,7 @@ class LiteLLM(SdkModel):
     """
 
     provider: ClassVar[str] = "litellm"
-    dialect: ClassVar[str] = "openai-chat"
+    dialect: str = "openai-chat"
     extra: ClassVar[str] = "litellm"
 
     def __init__(self, name: str, *, client: Any = None, **options: Any) -> None:

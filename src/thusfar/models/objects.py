@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thusfar.codec import parse_json
@@ -72,3 +72,58 @@ def object_of(reply: ModelReply) -> GeneratedObject:
         output_tokens=reply.usage.output_tokens,
         request_id=reply.request_id,
     )
+
+
+class SmallContracts:
+    """The small contracts of a model, by its whole port.
+
+    Attributes:
+        name: Name of the model.
+        dialect: Wire format of its messages.
+    """
+
+    name: str
+    dialect: str
+
+    def generate_sync(self, arguments: Mapping[str, Any]) -> ModelReply:
+        """Answer a request; see `Model`."""
+        raise NotImplementedError
+
+    def generate_text(
+        self,
+        *,
+        model: str = "",
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> GeneratedText:
+        """Answer with a text; see `GenerateText`. `messages` are in the dialect of the model.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
+            ProviderError: by code.
+        """
+        asked = small_arguments(
+            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, None
+        )
+        return text_of(self.generate_sync(asked))
+
+    def generate_object(
+        self,
+        *,
+        model: str = "",
+        schema: Any,
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> GeneratedObject:
+        """Answer with a JSON value; see `GenerateObject`; otherwise as `generate_text`.
+
+        The value is `None` where the answer ended before it was whole; `finish` says why.
+        """
+        asked = small_arguments(
+            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
+        )
+        return object_of(self.generate_sync(asked))

@@ -35,7 +35,7 @@ class OpenAIChat(SdkModel):
     """
 
     provider: ClassVar[str] = "openai"
-    dialect: ClassVar[str] = "openai-chat"
+    dialect: str = "openai-chat"
     extra: ClassVar[str] = "openai"
 
     def make_client(self, *, asynchronous: bool) -> Any:

@@ -56,7 +56,7 @@ class OpenAIResponses(SdkModel):
     """
 
     provider: ClassVar[str] = "openai"
-    dialect: ClassVar[str] = "openai-responses"
+    dialect: str = "openai-responses"
     extra: ClassVar[str] = "openai"
     counts: ClassVar[bool] = True
 

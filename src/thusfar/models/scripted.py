@@ -12,9 +12,9 @@ from thusfar.capacity import ModelCapacity
 from thusfar.dialects import dialect as dialect_named
 from thusfar.errors import OptionsError, ProviderError
 from thusfar.messages import Message, Part, Text, ToolCall
-from thusfar.models.contracts import GeneratedObject, GeneratedText, as_text
+from thusfar.models.contracts import GeneratedText, as_text
 from thusfar.models.events import events_of
-from thusfar.models.objects import object_of, small_arguments, text_of
+from thusfar.models.objects import SmallContracts, text_of
 from thusfar.models.port import ModelEvent, ModelReply, Replied, Usage
 
 Answer = str | GeneratedText | ModelReply | ToolCall | Message | Exception | Callable[..., Any]
@@ -31,7 +31,7 @@ class ScriptedCall(msgspec.Struct, frozen=True, kw_only=True):
     max_output_tokens: int | None
 
 
-class Scripted:
+class Scripted(SmallContracts):
     """A model whose answers are written down beforehand. It fulfils `Model`.
 
     Args:
@@ -90,7 +90,7 @@ class Scripted:
     def generate_text(
         self,
         *,
-        model: str,
+        model: str = "",
         prompt: str | None = None,
         messages: Sequence[Any] | None = None,
         system: str | None = None,
@@ -120,27 +120,6 @@ class Scripted:
         if isinstance(answer, ModelReply | Message | ToolCall | tuple):
             return text_of(self._reply(answer))
         return answer
-
-    def generate_object(
-        self,
-        *,
-        model: str = "",
-        schema: Any,
-        prompt: str | None = None,
-        messages: Sequence[Any] | None = None,
-        system: str | None = None,
-        max_output_tokens: int | None = None,
-    ) -> GeneratedObject:
-        """Give the next answer as a JSON value; see `GenerateObject`.
-
-        Raises:
-            OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
-            ProviderError: as scripted, and `PROVIDER_ANSWER_INVALID` for what is not JSON.
-        """
-        asked = small_arguments(
-            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
-        )
-        return object_of(self.generate_sync(asked))
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Give the next answer; see `Model`."""

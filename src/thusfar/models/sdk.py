@@ -9,22 +9,21 @@ Source:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 from thusfar.capacity import ModelCapacity
 from thusfar.errors import MissingExtraError, OptionsError, ProviderError
 from thusfar.models.calling import Call, Calls, Decoder
-from thusfar.models.contracts import GeneratedObject, GeneratedText
-from thusfar.models.objects import object_of, small_arguments, text_of
+from thusfar.models.objects import SmallContracts
 from thusfar.models.port import ModelEvent, ModelReply
 
 MAX_RETRIES: Final = 2  # as the providers' own clients do
 TIMEOUT_SECONDS: Final = 600.0  # of silence; as the providers' own clients wait
 
 
-class SdkModel:
+class SdkModel(SmallContracts):
     """A model that is called through an SDK. See `Model` for its laws.
 
     Args:
@@ -47,7 +46,7 @@ class SdkModel:
     """
 
     provider: ClassVar[str]
-    dialect: ClassVar[str]
+    dialect: str
     extra: ClassVar[str]
     counts: ClassVar[bool] = False  # whether the provider counts the tokens of a request
 
@@ -189,47 +188,6 @@ class SdkModel:
         made = self.completed(arguments)
         return lambda client: self.ask_count(client, made)
 
-    # The small contracts.
-
-    def generate_text(
-        self,
-        *,
-        model: str = "",
-        prompt: str | None = None,
-        messages: Sequence[Any] | None = None,
-        system: str | None = None,
-        max_output_tokens: int | None = None,
-    ) -> GeneratedText:
-        """Answer with a text; see `GenerateText`. `messages` are in the dialect of the model.
-
-        Raises:
-            OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
-            ProviderError: by code.
-        """
-        asked = small_arguments(
-            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, None
-        )
-        return text_of(self.generate_sync(asked))
-
-    def generate_object(
-        self,
-        *,
-        model: str = "",
-        schema: Any,
-        prompt: str | None = None,
-        messages: Sequence[Any] | None = None,
-        system: str | None = None,
-        max_output_tokens: int | None = None,
-    ) -> GeneratedObject:
-        """Answer with a JSON value; see `GenerateObject`; otherwise as `generate_text`.
-
-        The value is `None` where the answer ended before it was whole; `finish` says why.
-        """
-        asked = small_arguments(
-            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
-        )
-        return object_of(self.generate_sync(asked))
-
     # Clients.
 
     def close(self) -> None:
@@ -268,6 +226,8 @@ class SdkModel:
     def _made(self, *, asynchronous: bool) -> Any:
         try:
             return self.make_client(asynchronous=asynchronous)
+        except MissingExtraError:
+            raise
         except ImportError as error:
             raise MissingExtraError(
                 f"The SDK of {self.provider} is not installed.",
