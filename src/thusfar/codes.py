@@ -104,6 +104,8 @@ _WARNINGS = {
     "HISTORY_SUMMARY_JOINED": "The request waited for a summary that was being made already.",
     "HISTORY_SUMMARY_STALE": "The summary used ends before the coming cut.",
     "HISTORY_SUMMARY_FAILED": "A summary could not be made, and another form was used.",
+    "SUMMARY_MODEL_RESTING": "A summary model failed in a row and is left alone for a while.",
+    "SUMMARY_DAMAGED": "A stored summary could not be read, and was ignored.",
     "HISTORY_PREPARATION_SCHEDULED": "A summary is being prepared in the background.",
     "HISTORY_NO_BACKGROUND": "A summary would be prepared ahead, and nothing could take the work.",
     "REQUEST_FIXED_NEAR_LIMIT": "System text, tools and schema alone passed the watermark.",

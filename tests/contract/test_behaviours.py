@@ -34,7 +34,7 @@ LEASES = "durability/test_summary_leases.py"
 SEED = "scenarios/test_seed_001.py"
 GENERATED = "scenarios/test_generated_history.py"
 ENCODINGS = "unit/test_group_encodings.py"
-RESTING = "unit/test_resting_models.py"
+RESTING = "unit/test_setbacks.py"
 SELECTION = "properties/test_selection_laws.py"
 PREFIX = "unit/test_prefix_between_requests.py"
 FALLBACK = "unit/test_capacity.py"
@@ -151,8 +151,8 @@ BEHAVIOURS: dict[str, tuple[str, ...]] = {
         f"{STRATEGIES}::test_a_refused_answer_is_asked_for_again_within_the_attempts",
         f"{FLIGHT}::test_a_failure_is_told_to_all_who_wait_and_joined_by_nobody_after",
         f"{LAWS}::test_a_failing_summariser_ends_in_a_typed_error_or_an_authorised_form",
-        f"{RESTING}::test_after_three_failures_in_a_row_the_model_is_asked_no_more_for_a_while",
-        f"{RESTING}::test_after_its_rest_it_is_asked_again_and_rests_longer_each_time_it_fails",
+        f"{RESTING}::test_a_model_that_failed_is_left_alone_while_something_else_fits",
+        f"{RESTING}::test_a_model_that_fails_again_rests_longer_up_to_a_limit",
     ),
     "27 empty and oversized summaries": (
         f"{STRATEGIES}::test_a_refused_answer_is_asked_for_again_within_the_attempts",

@@ -40,12 +40,15 @@ class SummaryModel:
         measure: Counts its input.
         room: Most input tokens it takes. `None`: not limited.
         callable: Whether it can be called here at all.
+        rest_seconds: How long nobody should ask it again after failures in a row, unless a request
+            cannot be sent without it. 0: it may be asked.
     """
 
     identity: SummaryIdentity
     measure: Measure = field(compare=False)
     room: int | None = None
     callable: bool = True
+    rest_seconds: int = 0
 
 
 class Fingerprint(msgspec.Struct, frozen=True, kw_only=True):

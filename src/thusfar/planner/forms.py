@@ -299,6 +299,10 @@ class Forms:
         borders = [*self.choice.window.exchanges_within(oldest, self.cut), self.cut]
         return tuple((border - self.system, self.chain(border - 1)) for border in reversed(borders))
 
+    def coming_key(self, identity: str) -> str:
+        """Key of the summary up to the cut."""
+        return artifact_key(identity, self.chain(self.cut - 1))
+
     def job(self, base: Artifact | None) -> SummaryJob | None:
         """The summary up to the cut; `None` where no model could make it."""
         model = self.facts.summary

@@ -20,7 +20,7 @@ from thusfar.planner.facts import RequestFacts
 from thusfar.planner.fingerprints import piece_of
 from thusfar.planner.form import Form
 from thusfar.planner.forms import Forms
-from thusfar.planner.questions import FindArtifacts, Unprepared
+from thusfar.planner.questions import AskInFlight, FindArtifacts, Found
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.projection import project_recent
 from thusfar.receipt import HistoryReceipt
@@ -47,12 +47,16 @@ class History:
         forms: The forms of managed history; `None` otherwise.
         artifacts: Summaries that were found or made, the one that covers most first.
         searched: Whether they were looked for.
+        damaged: Keys of stored ones that could not be read.
+        join: Whether a missing one may only be joined, since the policy does not wait for it.
     """
 
     ladder: Ladder
     forms: Forms | None = None
     artifacts: tuple[Artifact, ...] = ()
     searched: bool = False
+    damaged: tuple[str, ...] = ()
+    join: bool = False
 
 
 def history_of(facts: RequestFacts) -> History:
@@ -125,7 +129,8 @@ def _add_summaries(history: History, forms: Forms, facts: RequestFacts) -> Steps
     model = facts.summary
     rungs = history.ladder.rungs
     if model is not None:
-        history.artifacts = yield from find_artifacts(forms, model.identity.digest)
+        found = yield from find_artifacts(forms, model.identity.digest)
+        history.artifacts, history.damaged = found.artifacts, found.damaged
     for artifact in reversed(history.artifacts):
         if form := forms.summarised(artifact):
             rungs.append(Rung("summary", form.tokens, covers=artifact.messages, held=form))
@@ -133,8 +138,10 @@ def _add_summaries(history: History, forms: Forms, facts: RequestFacts) -> Steps
     if history.artifacts and history.artifacts[0].messages >= covered:
         return
     state: Any = "unavailable"
-    if model is not None and model.callable and forms.options.on_miss == "inline":
-        state = "unprepared"
+    if model is not None and model.callable:
+        history.join = forms.options.on_miss != "inline"
+        if not history.join or (yield AskInFlight(key=forms.coming_key(model.identity.digest))):
+            state = "unprepared"
     rungs.append(Rung("summary", forms.least_summary(), state, soft=False, covers=covered))
 
 
@@ -172,17 +179,18 @@ def prefer_prefix(history: History, facts: RequestFacts) -> None:
             return
 
 
-def find_artifacts(forms: Forms, identity: str) -> Steps[tuple[Artifact, ...]]:
+def find_artifacts(forms: Forms, identity: str) -> Steps[Found]:
     """Look for summaries of this transcript, from the coming cut backwards."""
     ends = forms.ends()
     low, size = 0, ENDS_AT_ONCE
+    damaged: dict[str, None] = {}
     while low < len(ends):
-        asked = FindArtifacts(identity=identity, ends=ends[low : low + size])
-        found: Any = yield asked
-        if found and not isinstance(found, Unprepared):
-            return tuple(found)
+        found: Found = yield FindArtifacts(identity=identity, ends=ends[low : low + size])
+        damaged.update(dict.fromkeys(found.damaged))
+        if found.artifacts:
+            return Found(artifacts=found.artifacts, damaged=tuple(damaged))
         low, size = low + size, size * 2
-    return ()
+    return Found(damaged=tuple(damaged))
 
 
 def use_artifact(history: History, artifact: Artifact) -> Rung | None:

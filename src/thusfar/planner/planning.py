@@ -28,6 +28,7 @@ from thusfar.planner.pages import NeedMessages
 from thusfar.planner.questions import (
     CountRequest,
     FindSource,
+    Found,
     Prepare,
     Prepared,
     Publish,
@@ -80,6 +81,7 @@ class Plan:
         self.support: list[str] = []
         self.failures: list[Exception] = []
         self.counts = 0
+        self.damaged = 0
         self.provider_count: int | None = None
         epoch = facts.epoch
         self.floors: dict[str, Floor] = {}
@@ -153,9 +155,10 @@ class Plan:
         for ladder in self.others:
             for place, rung in enumerate(ladder.rungs):
                 if rung.state == "unprepared" and rung.held.job is not None:
-                    found: Any = yield FindSource(key=rung.held.job.key)
-                    if found is not None and not isinstance(found, Unprepared):
-                        ladder.rungs[place] = summarised_rung(rung, found, self.facts)
+                    found: Found = yield FindSource(key=rung.held.job.key)
+                    self.damaged += len(found.damaged)
+                    for artifact in found.artifacts:
+                        ladder.rungs[place] = summarised_rung(rung, artifact, self.facts)
 
     def _make(self) -> Steps[Selection | None]:
         """The highest fidelity within the maximum; what it needs is made, one by one."""
@@ -168,9 +171,30 @@ class Plan:
             missing = [(n, rung) for n, rung in chosen.items() if rung.state == "unprepared"]
             if not missing:
                 return chosen
+            if self._spared(missing):
+                continue
             for name, rung in missing:
                 if (yield from self._prepare(name, rung)) is None:
                     return chosen  # a preview: what would have to be made stays unprepared
+
+    def _spared(self, missing: list[tuple[str, Rung]]) -> bool:
+        """Do without models that failed in a row lately, where something ready fits."""
+        resting = [(rung, left) for name, rung in missing if (left := self._rest_of(name))]
+        if not resting or self._select(self.facts.limits.max) is None:
+            return False
+        for rung, left in resting:
+            rung.state = "unavailable"
+            self._note_rest(left)
+        return True
+
+    def _rest_of(self, name: str) -> int:
+        of_history = name == HISTORY and not self.history.join
+        model = self.facts.summary if of_history else self.facts.summaries.get(name)
+        return model.rest_seconds if model is not None else 0
+
+    def _note_rest(self, left: int) -> None:
+        facts = {"seconds": left}
+        self.warnings.append(ReceiptWarning(code="SUMMARY_MODEL_RESTING", facts=dict(facts)))
 
     def _prepare(self, name: str, rung: Rung) -> Steps[bool | None]:
         """Make one summary; `None` where nothing is made here."""
@@ -186,7 +210,8 @@ class Plan:
             return False
         read = forms.read if of_history and forms is not None else None
         try:
-            answer: Prepared | Unprepared = yield Prepare(job=job, read=read)
+            join = of_history and self.history.join
+            answer: Prepared | Unprepared = yield Prepare(job=job, read=read, join=join)
         except SummaryFailedError as error:
             self.failures.append(error)
             rung.state = "unavailable"
@@ -285,6 +310,11 @@ class Plan:
         return mark is not None and fixed > mark
 
     def _wants_preparation(self, chosen: Selection) -> bool:
+        """Whether a newer summary should be made after this request."""
+        model = self.facts.summary
+        return self._would_gain(chosen) and not (model is not None and model.rest_seconds)
+
+    def _would_gain(self, chosen: Selection) -> bool:
         """Whether the next request should find a newer summary: this one is large, or lost some."""
         mark = self.facts.limits.prepare_at
         policy = self.facts.policy
@@ -318,10 +348,17 @@ class Plan:
             self.warnings.append(
                 ReceiptWarning(code="HISTORY_SUMMARY_STALE", facts={"messages": stale})
             )
+        rests = self.facts.summary.rest_seconds if self.facts.summary is not None else 0
+        noted = any(warning.code == "SUMMARY_MODEL_RESTING" for warning in self.warnings)
+        if rests and not noted and self._would_gain(chosen):
+            self._note_rest(rests)
         if self._wants_preparation(chosen) and not self.facts.background:
             self.warnings.append(
                 ReceiptWarning(code="HISTORY_NO_BACKGROUND", facts={"input_tokens": tokens})
             )
+        if damaged := len(self.history.damaged) + self.damaged:
+            facts = {"summaries": damaged}
+            self.warnings.append(ReceiptWarning(code="SUMMARY_DAMAGED", facts=dict(facts)))
         self.warnings += [ReceiptWarning(code=code) for code in limits.warnings]
 
 

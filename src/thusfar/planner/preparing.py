@@ -53,8 +53,10 @@ def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
     mark = facts.limits.prepare_at
     if not force and (mark is None or fixed + forms.full().tokens <= mark):
         return None
+    if facts.summary.rest_seconds and not force:
+        return None
     found = yield from find_artifacts(forms, facts.summary.identity.digest)
-    newest: Artifact | None = found[0] if found else None
+    newest: Artifact | None = found.artifacts[0] if found.artifacts else None
     begin = newest.messages if newest else 0
     if begin >= forms.cut - forms.system:
         return None

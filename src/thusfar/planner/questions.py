@@ -24,7 +24,7 @@ UNPREPARED: Final = Unprepared()
 class FindArtifacts(msgspec.Struct, frozen=True, kw_only=True):
     """The artifacts of an identity that end at one of these places.
 
-    The answer is a tuple of `Artifact`, the one that covers most first, at most three.
+    The answer is a `Found` of `Artifact`, the one that covers most first, at most three.
 
     Attributes:
         identity: Digest of the summary identity.
@@ -67,7 +67,25 @@ class ReadPositions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindSource(msgspec.Struct, frozen=True, kw_only=True):
-    """The `SourceArtifact` of a contributor by its key, or `None`."""
+    """The `SourceArtifact` of a contributor by its key, as a `Found`."""
+
+    key: str
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """Summaries that are stored.
+
+    Attributes:
+        artifacts: The `Artifact` or `SourceArtifact` values.
+        damaged: Keys of those that could not be read; each is made anew where it is needed.
+    """
+
+    artifacts: tuple[Any, ...] = ()
+    damaged: tuple[str, ...] = ()
+
+
+class AskInFlight(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether the summary of this key is being made here, so that it can be joined; a bool."""
 
     key: str
 
@@ -81,10 +99,12 @@ class Prepare:
     Attributes:
         job: What is to be made.
         read: Reads the covered messages.
+        join: Only join whoever is making it; a summary that nobody makes is a failure.
     """
 
     job: SummaryJob | SourceJob
     read: Reader | None = field(default=None, repr=False, compare=False)
+    join: bool = False
 
 
 class Prepared(msgspec.Struct, frozen=True, kw_only=True):

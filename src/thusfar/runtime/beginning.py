@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from thusfar._setting import sequence_of
@@ -10,7 +11,7 @@ from thusfar.drive import Steps
 from thusfar.errors import (
     OptionsError,
 )
-from thusfar.planner.facts import Fingerprint, Source
+from thusfar.planner.facts import Fingerprint, RequestFacts, Source, SummaryModel
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import (
     capacity_for,
@@ -79,13 +80,28 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
     )
     return Edge(
         runtime,
-        facts,
+        _with_rests(facts, runtime),
         models,
         count_tokens=said.count_tokens,
         preview=preview,
         reader=reader,
         target=target,
     )
+
+
+def _with_rests(facts: RequestFacts, runtime: Runtime) -> RequestFacts:
+    """Say which summary models are left alone for now."""
+    now = runtime.store.clock()
+
+    def rested(model: SummaryModel) -> SummaryModel:
+        left = runtime.setbacks.rest(model.identity.digest, now=now)
+        return replace(model, rest_seconds=left) if left else model
+
+    if facts.summary is None and not facts.summaries:
+        return facts
+    summary = None if facts.summary is None else rested(facts.summary)
+    summaries = {name: rested(model) for name, model in facts.summaries.items()}
+    return replace(facts, summary=summary, summaries=summaries)
 
 
 def _fingerprint(said: PlanArguments, runtime: Runtime, reader: Any) -> Fingerprint | None:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -15,13 +16,15 @@ import msgspec
 
 from thusfar.dialects import Dialect
 from thusfar.drive import Steps, adrive, drive
-from thusfar.errors import HistoryError
+from thusfar.errors import HistoryError, SummaryFailedError
 from thusfar.planner.facts import Calibration, RequestFacts
 from thusfar.planner.questions import (
     UNPREPARED,
+    AskInFlight,
     CountRequest,
     FindArtifacts,
     FindSource,
+    Found,
     Prepare,
     Prepared,
     Publish,
@@ -30,9 +33,9 @@ from thusfar.planner.receipt import SupportReceipt
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
 from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
-from thusfar.runtime.resting import Resting
+from thusfar.runtime.setbacks import Setbacks
 from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
-from thusfar.runtime.working import InFlight, RunStore, Work
+from thusfar.runtime.working import InFlight, RunStore, Sleep, Work
 from thusfar.storage.base import Store
 from thusfar.storage.memory import MemoryStore
 from thusfar.summaries.values import SummaryJob
@@ -74,6 +77,8 @@ class Runtime:
         lease_seconds: How long another process waits for one that gave no sign of life. `None`:
             twice the time limit of a support call.
         new_id: Makes ids of requests.
+        sleep: Waits so many seconds between attempts and looks, sync or async; for tests. `None`:
+            as the clock goes.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class Runtime:
         support_timeout_seconds: float = SUPPORT_TIMEOUT_SECONDS,
         lease_seconds: float | None = None,
         new_id: Callable[[], str] | None = None,
+        sleep: Sleep | None = None,
     ) -> None:
         self.durable = store is not None
         self.store: Store = MemoryStore() if store is None else store
@@ -94,10 +100,11 @@ class Runtime:
         self.support_timeout_seconds = support_timeout_seconds
         self.lease_seconds = lease_seconds or LEASE_TIMEOUTS * support_timeout_seconds
         self.holder = uuid.uuid4().hex
+        self.sleep = sleep
+        self.setbacks = Setbacks()
         self._new_id = new_id or (lambda: f"request_{uuid.uuid4().hex}")
         self._on_event = on_event
-        self.resting = Resting()
-        self._in_flight = InFlight()
+        self.in_flight = InFlight()
         self._usage: dict[tuple[str, str], _Usage] = {}
         self._last: OrderedDict[str, Any] = OrderedDict()
 
@@ -139,7 +146,7 @@ class Runtime:
         """Wait until the summaries in flight and the background work of this runtime have ended."""
         if isinstance(self.host, TaskHost):
             await self.host.drain()
-        await self._in_flight.drain()
+        await self.in_flight.drain()
 
 
 @dataclass(slots=True)
@@ -156,6 +163,7 @@ class Edge:
         reader: Answers the questions about a thread; `None` for caller-owned messages.
         target: The wire format that is sent, where it is not the one of the messages.
         support: Receipts of the support calls made.
+        damaged: Keys of summaries that could not be read.
     """
 
     runtime: Runtime
@@ -167,6 +175,7 @@ class Edge:
     reader: Any = None
     target: Dialect | None = None
     support: list[SupportReceipt] = field(default_factory=list)
+    damaged: dict[str, None] = field(default_factory=dict)
 
     @property
     def wire(self) -> Dialect:
@@ -191,27 +200,39 @@ class Edge:
                 return steps  # type: ignore[no-any-return]
             case FindArtifacts(identity=identity, ends=ends):
                 if self.reader is not None:
-                    return self.reader.find_steps(identity, ends, now=now)  # type: ignore[no-any-return]
-                return find_steps(identity, ends, now=now)
+                    return self._noted(self.reader.find_steps(identity, ends, now=now))
+                return self._noted(find_steps(identity, ends, now=now))
             case FindSource(key=key):
-                return find_source_steps(key, now=now)
+                return self._noted(find_source_steps(key, now=now))
             case Publish(handle=handle, text=text) if not self.preview:
                 return publish_steps(handle, text, now=now)
         if self.reader is not None:
             return self.reader.steps_for(question)  # type: ignore[no-any-return]
         return None
 
+    def _noted(self, steps: Steps[Found]) -> Steps[Found]:
+        """Remember which summaries were damaged, so that a new one takes their place."""
+        found = yield from steps
+        self.damaged.update(dict.fromkeys(found.damaged))
+        return found
+
     def _answer(self, question: Any) -> Any:
         if (steps := self._store_steps(question)) is not None:
             return self.runtime.store.run(steps)
+        if isinstance(question, AskInFlight):
+            return self.runtime.in_flight.joinable(question.key, blocking=True)
         if self.preview:
             return UNPREPARED
         if isinstance(question, CountRequest):
             return self._count(question)
         work = self._work(question)
+        if question.join:
+            with _as_failure():
+                joined = self.runtime.in_flight.join(question.job.key)
+                return joined or _found(self.runtime.store.run(work.find()))
         self._begin(question)
         try:
-            prepared = self.runtime._in_flight.run(work)
+            prepared = self.runtime.in_flight.run(work)
         except Exception as error:
             self._end(question, work, error)
             raise
@@ -221,15 +242,21 @@ class Edge:
     async def _aanswer(self, question: Any) -> Any:
         if (steps := self._store_steps(question)) is not None:
             return await self.runtime.store.arun(steps)
+        if isinstance(question, AskInFlight):
+            return self.runtime.in_flight.joinable(question.key, blocking=False)
         if self.preview:
             return UNPREPARED
         if isinstance(question, CountRequest):
             counted = self._count(question)
             return await counted if hasattr(counted, "__await__") else counted
         work = self._work(question)
+        if question.join:
+            with _as_failure():
+                joined = await self.runtime.in_flight.ajoin(question.job.key)
+                return joined or _found(await self.runtime.store.arun(work.find()))
         self._begin(question)
         try:
-            prepared: Prepared = await self.runtime._in_flight.arun(work)
+            prepared: Prepared = await self.runtime.in_flight.arun(work)
         except Exception as error:
             self._end(question, work, error)
             raise
@@ -266,32 +293,62 @@ class Edge:
             holder=self.runtime.holder,
             lease_seconds=self.runtime.lease_seconds,
             reader=self.reader if of_history else None,
+            damaged=tuple(self.damaged),
+            sleep=self.runtime.sleep,
         )
 
     def _begin(self, ask: Prepare) -> None:
-        if self.why != "on-demand":
-            now = self.runtime.store.clock()
-            self.runtime.resting.require(self._summary_model(ask), now=now)
         self.runtime.tell(self._event("started", ask))
 
     def _end(self, ask: Prepare, work: Work, error: Exception | None) -> None:
         self.support += work.supporter.receipts
-        now = self.runtime.store.clock()
-        self.runtime.resting.note(self._summary_model(ask), error, now=now)
+        self._learn(ask, error)
         event = self._event("finished" if error is None else "failed", ask)
         if error is not None:
             code = error.code if isinstance(error, HistoryError) else "HISTORY_ERROR"
             event = msgspec.structs.replace(event, code=code)
         self.runtime.tell(event)
 
-    def _summary_model(self, ask: Prepare) -> str:
-        """Name the model that makes a summary, with its provider."""
-        job = ask.job
-        history = isinstance(job, SummaryJob)
-        facts = self.facts.summary if history else self.facts.summaries[job.contributor]  # type: ignore[union-attr]
-        assert facts is not None
-        return f"{facts.identity.provider}/{facts.identity.model}"
+    def _learn(self, ask: Prepare, error: Exception | None) -> None:
+        """Let a model rest that failed in all attempts, and one that answered work again."""
+        job, setbacks = ask.job, self.runtime.setbacks
+        of_history = isinstance(job, SummaryJob)
+        model = self.facts.summary if of_history else self.facts.summaries[job.contributor]  # type: ignore[union-attr]
+        assert model is not None
+        if error is None:
+            setbacks.succeeded(model.identity.digest)
+        elif isinstance(error, SummaryFailedError) and "reasons" in error.facts:
+            now = self.runtime.store.clock()
+            setbacks.failed(model.identity.digest, now=now, error=error)
 
     def _event(self, kind: Any, ask: Prepare) -> SummaryEvent:
         covered = ask.job.messages if isinstance(ask.job, SummaryJob) else 0
         return SummaryEvent(kind=kind, key=ask.job.key, messages=covered, why=self.why)
+
+
+def _found(artifact: Any) -> Prepared:
+    """Take what somebody made meanwhile.
+
+    Raises:
+        SummaryFailedError: `SUMMARY_FAILED`, where nobody did.
+    """
+    if artifact is None:
+        raise _not_joined()
+    return Prepared(artifact=artifact, how="found")
+
+
+def _not_joined() -> SummaryFailedError:
+    return SummaryFailedError(
+        "A summary that was being made came to nothing.", fix="Plan again.", reason="not-joined"
+    )
+
+
+@contextmanager
+def _as_failure() -> Iterator[None]:
+    """Take whatever became of the work of others for a summary that is missing."""
+    try:
+        yield
+    except SummaryFailedError:
+        raise
+    except HistoryError as error:
+        raise _not_joined() from error

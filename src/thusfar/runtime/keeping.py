@@ -17,6 +17,7 @@ import msgspec
 from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, End, SourceArtifact, artifact_key
 from thusfar.drive import Steps
 from thusfar.errors import CorruptRecordError, InspectionUnavailableError
+from thusfar.planner.questions import Found
 from thusfar.planner.receipt import StoredReceipt
 from thusfar.storage import questions as q
 from thusfar.storage.rows import ArtifactRow
@@ -55,39 +56,62 @@ class Place(msgspec.Struct, frozen=True, kw_only=True):
     node: int = 0
 
 
-def find_steps(identity: str, ends: Sequence[End], *, now: int) -> Steps[tuple[Artifact, ...]]:
+def find_steps(identity: str, ends: Sequence[End], *, now: int) -> Steps[Found]:
     """Find usable summaries that end at these places, the one that covers most first."""
     keys = tuple(artifact_key(identity, chain) for _, chain in ends)
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts(keys)
-    kept = [usable(row, now).artifact for row in rows.values()]
-    found = [artifact for artifact in kept if artifact is not None]
+    found: list[Artifact] = []
+    damaged: list[str] = []
+    for row in rows.values():
+        kept = usable(row, now)
+        if kept is None:
+            damaged.append(row.key)
+        elif kept.artifact is not None:
+            found.append(kept.artifact)
+    return newest_of(found, damaged)
+
+
+def newest_of(found: list[Artifact], damaged: Sequence[str]) -> Found:
+    """Answer with the summaries that cover most."""
     found.sort(key=lambda artifact: -artifact.messages)
-    return tuple(found[:MOST_FOUND])
+    return Found(artifacts=tuple(found[:MOST_FOUND]), damaged=tuple(damaged))
 
 
-def find_source_steps(key: str, *, now: int) -> Steps[SourceArtifact | None]:
+def find_source_steps(key: str, *, now: int) -> Steps[Found]:
     """Find the usable summary of a contributor."""
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts((key,))
-    return usable(rows[key], now).source if key in rows else None
+    if key not in rows:
+        return Found()
+    kept = usable(rows[key], now)
+    if kept is None:
+        return Found(damaged=(key,))
+    return Found(artifacts=(kept.source,) if kept.source is not None else ())
 
 
-def usable(row: ArtifactRow, now: int) -> Kept:
-    """Read a body; nothing of it where its time has passed.
+def usable(row: ArtifactRow, now: int) -> Kept | None:
+    """Read a body: nothing of it where its time has passed, `None` where it is no summary.
 
-    Raises:
-        CorruptRecordError: `CORRUPT_RECORD`, for a body that is no summary.
+    A summary is derived: one that is damaged is made anew, and stops nobody.
     """
     try:
         kept = msgspec.json.decode(row.body, type=Kept)
-    except msgspec.MsgspecError as error:
-        raise CorruptRecordError(
-            "A stored summary could not be read.",
-            fix="Restore the database, or drop the summary.",
-            key=row.key,
-        ) from error
+    except (msgspec.MsgspecError, RecursionError):
+        return None
+    if not (_is_whole(kept.artifact, row) if kept.artifact else kept.source is not None):
+        return None
+    if kept.source is not None and kept.source.key != row.key:
+        return None
     if kept.expires_at is not None and kept.expires_at <= now:
         return Kept()
     return kept
+
+
+def _is_whole(artifact: Artifact, row: ArtifactRow) -> bool:
+    """Tell whether a summary is the one its key names, and covers its range without gaps."""
+    borders = [0, *(segment.end for segment in artifact.segments)]
+    starts = [segment.start for segment in artifact.segments]
+    named = artifact.key == row.key == artifact_key(artifact.identity, artifact.chain)
+    return named and starts == borders[:-1] and borders[-1] == artifact.messages > 0
 
 
 def keep_steps(
@@ -97,6 +121,7 @@ def keep_steps(
     ttl_seconds: int | None,
     place: Steps[Place] | None = None,
     lock: tuple[str, str] = (LOCK, LOCK),
+    damaged: tuple[str, ...] = (),
 ) -> Steps[Any]:
     """Keep a summary, and forget what it supersedes beyond the last two.
 
@@ -106,6 +131,7 @@ def keep_steps(
         ttl_seconds: How long it may be used. `None`: until it is superseded or erased.
         place: Steps that find where it belongs in a thread; they may refuse.
         lock: The thread and owner it belongs to.
+        damaged: Keys of summaries that could not be read, which go now.
 
     Returns:
         The summary that is kept: an earlier one of the same key wins.
@@ -122,11 +148,11 @@ def keep_steps(
     body = msgspec.json.encode(kept).decode()
     kind = made.identity if isinstance(made, Artifact) else "source"
     row = ArtifactRow(made.key, where.thread_id, where.first, where.node, kind, body, now)
-    changes: list[Any] = []
+    changes: list[Any] = [q.DropArtifacts(damaged)] if damaged else []
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts((made.key,))
     if made.key in rows:
         there = usable(rows[made.key], now)
-        if there.artifact or there.source:
+        if there is not None and (there.artifact or there.source):
             return there.artifact if of_history else there.source
         changes.append(q.DropArtifacts((made.key,)))
     changes.append(q.PutArtifact(row))
@@ -157,10 +183,11 @@ def lease_steps(key: str, *, holder: str, now: int, until: int) -> Steps[Lease |
     names = [f"lease_{key}_{count}" for count in range(_LEASES_SEEN)]
     yield q.Lock(LOCK, LOCK)
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts(tuple(names))
-    held = {
-        name: msgspec.json.decode(rows[name].body, type=Lease) for name in names if name in rows
-    }
-    if any(lease.expires_at > now and lease.holder != holder for lease in held.values()):
+    held = {name: _lease(rows[name]) for name in names if name in rows}
+    if any(
+        lease is not None and lease.expires_at > now and lease.holder != holder
+        for lease in held.values()
+    ):
         return None
     spent = tuple(held)
     free = names[(names.index(max(held, key=names.index)) + 1) % _LEASES_SEEN] if held else names[0]
@@ -169,18 +196,28 @@ def lease_steps(key: str, *, holder: str, now: int, until: int) -> Steps[Lease |
     drop = (q.DropArtifacts(spent),) if spent else ()
     yield q.Write((*drop, q.PutArtifact(ArtifactRow(free, "", 0, 0, "lease", body, now))))
     there: dict[str, ArtifactRow] = yield q.FindArtifacts((free,))
-    won = free in there and msgspec.json.decode(there[free].body, type=Lease).holder == holder
+    won = free in there and _is_of(there[free], holder)
     return lease if won else None
+
+
+def _lease(row: ArtifactRow) -> Lease | None:
+    """Read a lease; one that is damaged binds nobody."""
+    try:
+        return msgspec.json.decode(row.body, type=Lease)
+    except msgspec.MsgspecError:
+        return None
+
+
+def _is_of(row: ArtifactRow, holder: str) -> bool:
+    lease = _lease(row)
+    return lease is not None and lease.holder == holder
 
 
 def release_steps(lease: Lease) -> Steps[None]:
     """Give a lease back."""
     yield q.Lock(LOCK, LOCK)
     rows: dict[str, ArtifactRow] = yield q.FindArtifacts((lease.row,))
-    mine = lease.row in rows and (
-        msgspec.json.decode(rows[lease.row].body, type=Lease).holder == lease.holder
-    )
-    if mine:
+    if lease.row in rows and _is_of(rows[lease.row], lease.holder):
         yield q.Write((q.DropArtifacts((lease.row,)),))
 
 
@@ -196,6 +233,7 @@ def read_receipt_steps(request_id: str) -> Steps[StoredReceipt]:
 
     Raises:
         InspectionUnavailableError: `REQUEST_INSPECTION_UNAVAILABLE`, when there is none.
+        CorruptRecordError: `CORRUPT_RECORD`, when it is damaged.
     """
     body: str | None = yield q.ReadRecord(_RECEIPT, request_id)
     if body is None:
@@ -204,7 +242,22 @@ def read_receipt_steps(request_id: str) -> Steps[StoredReceipt]:
             fix="Check the id and the store; receipts are kept where a plan is given a store.",
             request_id=request_id,
         )
-    return msgspec.json.decode(body, type=StoredReceipt)
+    stored: StoredReceipt = _read(body, StoredReceipt, "receipt")
+    return stored
+
+
+def _read(body: str, kind: Any, what: str) -> Any:
+    """Read a record that nothing can stand in for.
+
+    Raises:
+        CorruptRecordError: `CORRUPT_RECORD`.
+    """
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except msgspec.MsgspecError as error:
+        raise CorruptRecordError(
+            f"A stored {what} could not be read.", fix="Restore the database from a backup."
+        ) from error
 
 
 def publish_steps(handle: str, text: str, *, now: int) -> Steps[None]:
@@ -214,6 +267,10 @@ def publish_steps(handle: str, text: str, *, now: int) -> Steps[None]:
 
 
 def recall_steps(handle: str) -> Steps[str | None]:
-    """Read the exact text behind a handle; `None` when there is none."""
+    """Read the exact text behind a handle; `None` when there is none.
+
+    Raises:
+        CorruptRecordError: `CORRUPT_RECORD`, when it is damaged.
+    """
     body: str | None = yield q.ReadRecord("offload", handle)
-    return None if body is None else msgspec.json.decode(body, type=str)
+    return None if body is None else _read(body, str, "text behind a handle")

@@ -22,10 +22,10 @@ from thusfar.facts import Content
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import Source
 from thusfar.planner.pages import Pages
-from thusfar.planner.questions import ReadMessages, ReadPositions, SearchMessages
-from thusfar.runtime.keeping import MOST_FOUND, Place, usable
+from thusfar.planner.questions import Found, ReadMessages, ReadPositions, SearchMessages
+from thusfar.runtime.keeping import Place, newest_of, usable
 from thusfar.storage import questions as q
-from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, PageRow, TallyRow
+from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow, PageRow, TallyRow
 from thusfar.thread.handle import Thread
 from thusfar.thread.paths import (
     Context,
@@ -245,23 +245,27 @@ class ThreadReader:
             raise damaged("A path held fewer messages than its head says.", missing=pages.first)
         pages.extend(messages, chains)
 
-    def find_steps(self, identity: str, ends: Sequence[End], *, now: int) -> Steps[Any]:
+    def find_steps(self, identity: str, ends: Sequence[End], *, now: int) -> Steps[Found]:
         """Find usable summaries of this path, the one that covers most first."""
         rows: list[ArtifactRow] = yield q.ReadArtifacts(self.thread.id, identity)
         cut = ends[0][0] if ends else 0
         found: list[Artifact] = []
+        damaged: list[str] = []
         for row in rows:
-            artifact = usable(row, now).artifact
+            kept = usable(row, now)
+            ends_at: list[NodeRow] = yield q.ReadNodes(row.node, row.node)
+            if kept is None or not ends_at:
+                damaged.append(row.key)
+                continue
+            artifact = kept.artifact
             if artifact is None or artifact.messages > cut:
                 continue
-            end = yield from node_at(row.node)
-            if not (yield from on_path(end, *self._tip)):
+            if not (yield from on_path(ends_at[0], *self._tip)):
                 continue
             chain = yield from chain_at(row.node)
             if chain_text(chain.chain) == artifact.chain:
                 found.append(artifact)
-        found.sort(key=lambda artifact: -artifact.messages)
-        return tuple(found[:MOST_FOUND])
+        return newest_of(found, damaged)
 
     def place_steps(self, artifact: Artifact) -> Steps[Place]:
         """Find where a summary belongs, and that what it covers is still there.

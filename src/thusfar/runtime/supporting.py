@@ -36,6 +36,7 @@ class Supporter:
         timeout_seconds: How long a call may take.
         room: Most input tokens of the model.
         receipts: One for each call, in order.
+        raised: What the last call raised. `None`: it answered, or there was none.
     """
 
     model: Any
@@ -45,6 +46,7 @@ class Supporter:
     timeout_seconds: float
     room: int | None = None
     receipts: list[SupportReceipt] = field(default_factory=list)
+    raised: Exception | None = None
 
     def _asking(self, call: SupportCall | NativeCall) -> Callable[[], Any]:
         """Bind the function that answers to what it is asked."""
@@ -71,6 +73,7 @@ class Supporter:
 
     def _answered(self, call: SupportCall | NativeCall, said: GeneratedText) -> SupportAnswer:
         request_id = self._id()
+        self.raised = None
         counted = self.measure.text(said.text)
         self._receipt(
             request_id,
@@ -83,6 +86,7 @@ class Supporter:
 
     def _failed(self, call: SupportCall | NativeCall, error: Exception) -> SupportFailure:
         request_id = self._id()
+        self.raised = error
         late = isinstance(error, TimeoutError)
         outcome = "timed-out" if late else f"raised {type(error).__name__}"
         self._receipt(request_id, call, output=None, outcome=outcome)
@@ -114,6 +118,11 @@ class Supporter:
                 end=call.end,
             )
         )
+
+    def not_asked(self) -> SupportFailure:
+        """Fail as the call before did, since the provider asked to be left alone for long."""
+        error = self.raised if self.raised is not None else TimeoutError()
+        return SupportFailure(error=error)
 
     async def acall(self, call: SupportCall | NativeCall) -> SupportAnswer | SupportFailure:
         """Call the model without blocking the event loop."""

@@ -7,8 +7,10 @@ task of their own, so that a caller who gives up does not take the work with it.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -27,6 +29,7 @@ from thusfar.runtime.keeping import (
     lease_steps,
     release_steps,
 )
+from thusfar.runtime.setbacks import wait_before
 from thusfar.runtime.supporting import Supporter
 from thusfar.storage.base import Store
 from thusfar.summaries.making import make_source_summary, make_summary
@@ -34,6 +37,9 @@ from thusfar.summaries.values import NativeCall, ReadRange, SummaryJob, SupportC
 
 FIRST_PAUSE: Final = 0.02  # seconds between looks at another's lease; doubled up to the longest
 LONGEST_PAUSE: Final = 1.0
+
+Sleep = Callable[[float], Any]
+"""Waits so many seconds; what it returns is awaited in async code, where it can be."""
 
 
 class RunStore(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +65,8 @@ class Work:
         holder: Who asks for the lease.
         lease_seconds: How long a lease lasts without a sign of life; longer than a call may take.
         reader: The thread it belongs to; `None` for caller-owned messages.
+        damaged: Keys of summaries that could not be read, which go when this one is kept.
+        sleep: Waits so many seconds, sync or async. `None`: as the clock goes.
         lease: The lease, while it is held.
     """
 
@@ -68,6 +76,8 @@ class Work:
     holder: str
     lease_seconds: float
     reader: Any = None
+    damaged: tuple[str, ...] = ()
+    sleep: Sleep | None = None
     lease: Lease | None = field(default=None, init=False)
 
     def steps(self) -> Steps[Prepared]:
@@ -76,7 +86,7 @@ class Work:
         pause = FIRST_PAUSE
         waited = False
         while True:
-            there = yield RunStore(steps=self._find())
+            there = yield RunStore(steps=self.find())
             if there is not None:
                 return Prepared(artifact=there, how="joined" if waited else "found")
             self.lease = yield RunStore(steps=self._take())
@@ -85,7 +95,7 @@ class Work:
             waited = True
             yield Pause(seconds=pause)
             pause = min(pause * 2, LONGEST_PAUSE)
-        there = yield RunStore(steps=self._find())  # made between the look and the lease
+        there = yield RunStore(steps=self.find())  # made between the look and the lease
         if there is not None:
             return Prepared(artifact=there, how="found")
         made: Any
@@ -96,13 +106,15 @@ class Work:
         kept = yield RunStore(steps=self._keep(made))
         return Prepared(artifact=kept, how="made")
 
-    def _find(self) -> Steps[Artifact | SourceArtifact | None]:
+    def find(self) -> Steps[Artifact | SourceArtifact | None]:
+        """Look whether somebody has made it."""
         job, now = self.ask.job, self.store.clock()
-        if not isinstance(job, SummaryJob):
-            return (yield from find_source_steps(job.key, now=now))
-        ends = ((job.messages, job.chain),)
-        found = yield from find_steps(job.identity.digest, ends, now=now)
-        return found[0] if found else None
+        if isinstance(job, SummaryJob):
+            ends = ((job.messages, job.chain),)
+            found = yield from find_steps(job.identity.digest, ends, now=now)
+        else:
+            found = yield from find_source_steps(job.key, now=now)
+        return found.artifacts[0] if found.artifacts else None
 
     def _take(self) -> Steps[Lease | None]:
         now = self.store.clock()
@@ -118,11 +130,23 @@ class Work:
         reader, now = self.reader, self.store.clock()
         ttl = self.ask.job.options.ttl_seconds
         if reader is None or not isinstance(made, Artifact):
-            return (yield from keep_steps(made, now=now, ttl_seconds=ttl))
-        place = reader.place_steps(made)
+            return (yield from keep_steps(made, now=now, ttl_seconds=ttl, damaged=self.damaged))
         return (
-            yield from keep_steps(made, now=now, ttl_seconds=ttl, place=place, lock=reader.lock)
+            yield from keep_steps(
+                made,
+                now=now,
+                ttl_seconds=ttl,
+                place=reader.place_steps(made),
+                lock=reader.lock,
+                damaged=self.damaged,
+            )
         )
+
+    def _patience(self, call: SupportCall | NativeCall) -> float | None:
+        """How long to wait before a call; `None`: the provider asked for too long a rest."""
+        if call.attempt < 2:
+            return 0.0
+        return wait_before(call.attempt, self.supporter.raised)
 
     def run(self) -> Prepared:
         """Do the work here and now."""
@@ -145,26 +169,44 @@ class Work:
             case RunStore(steps=steps):
                 return self.store.run(steps)
             case SupportCall() | NativeCall():
+                patience = self._patience(question)
+                if patience is None:
+                    return self.supporter.not_asked()
+                if patience:
+                    self._wait(patience)
                 if self._wears_out():
                     self.lease = self.store.run(self._take()) or self.lease
                 return self.supporter.call(question)
             case ReadRange(start=start, end=end) if self.ask.read is not None:
                 return self.ask.read(start, end)
             case Pause(seconds=seconds):
-                return time.sleep(seconds)
+                return self._wait(seconds)
             case _:
                 raise AssertionError
+
+    def _wait(self, seconds: float) -> None:
+        (self.sleep or time.sleep)(seconds)
+
+    async def _await(self, seconds: float) -> None:
+        waiting = (self.sleep or asyncio.sleep)(seconds)
+        if inspect.isawaitable(waiting):
+            await waiting
 
     async def _aanswer(self, question: Any) -> Any:
         match question:
             case RunStore(steps=steps):
                 return await self.store.arun(steps)
             case SupportCall() | NativeCall():
+                patience = self._patience(question)
+                if patience is None:
+                    return self.supporter.not_asked()
+                if patience:
+                    await self._await(patience)
                 if self._wears_out():
                     self.lease = await self.store.arun(self._take()) or self.lease
                 return await self.supporter.acall(question)
             case Pause(seconds=seconds):
-                return await asyncio.sleep(seconds)
+                return await self._await(seconds)
             case _:
                 return self._answer(question)
 
@@ -217,6 +259,33 @@ class InFlight:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return await asyncio.shield(asyncio.wrap_future(mine.future))
+
+    def joinable(self, key: str, *, blocking: bool) -> bool:
+        """Tell whether work on a summary can be waited for.
+
+        Args:
+            key: Key of the summary.
+            blocking: Whether the caller would block its thread, which may be the one that works.
+        """
+        with self._lock:
+            other = self._running.get(key)
+        return other is not None and not (blocking and other.thread == threading.get_ident())
+
+    def join(self, key: str) -> Prepared | None:
+        """Wait for work that another thread does; `None` where there is none."""
+        with self._lock:
+            other = self._running.get(key)
+        if other is None or other.thread == threading.get_ident():
+            return None
+        return _as_joined(other.future.result())
+
+    async def ajoin(self, key: str) -> Prepared | None:
+        """Wait for work in flight; `None` where there is none."""
+        with self._lock:
+            other = self._running.get(key)
+        if other is None:
+            return None
+        return _as_joined(await asyncio.shield(asyncio.wrap_future(other.future)))
 
     async def _task(self, key: str, mine: _Running, work: Work) -> None:
         try:
