@@ -34,11 +34,13 @@ class Exported(NamedTuple):
         messages: In order, as plain JSON values.
         system: The system text, where the wire has it outside the list; `None` without.
         left_out: Parts, and messages without any, that have no form there.
+        legal: Whether every rule of the wire was found to hold; `False` when that is not known.
     """
 
     messages: list[Any]
     system: Any = None
     left_out: int = 0
+    legal: bool = False
 
 
 def export_messages(
@@ -63,8 +65,9 @@ def export_messages(
             if own and not leave_out:
                 raise
         else:
-            if own or not _refused(lowered, system, target):
-                return Exported(lowered, system)
+            legal = not _refused(lowered, system, target)
+            if own or legal:
+                return Exported(lowered, system, legal=legal)
     carries = partial(_carries, target=target) if leave_out else None
     kept, lost = join_steps(spoken, target.name, carries=carries)
     if not leave_out:

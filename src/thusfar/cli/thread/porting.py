@@ -255,7 +255,15 @@ def _export_messages(
             else error.fix,
         ) from None
     if as_json:
-        print_json({"thread_id": thread, "format": form, **made._asdict()})
+        print_json(
+            {
+                "thread_id": thread,
+                "format": form,
+                "messages": made.messages,
+                "system": made.system,
+                "left_out": made.left_out,
+            }
+        )
     else:
         _write(f"{_rows(made, target)}\n")
     for line in _told(made, target):
@@ -277,7 +285,9 @@ def _told(made: Exported, target: Dialect) -> Iterator[str]:
     if made.left_out:
         yield f"{counted(made.left_out, 'part')} left out"
     wire = Wire(messages=made.messages, system=made.system)
-    for found in find(made.messages, target, wire).findings if made.messages else ():
+    if made.legal or not made.messages:
+        return
+    for found in find(made.messages, target, wire).findings:
         place = ", ".join(map(str, found.positions[:_MOST_PLACES]))
         more = "" if len(found.positions) <= _MOST_PLACES else ", …"
         yield f"{found.name} at {place}{more}: {found.what}"
