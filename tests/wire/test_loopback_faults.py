@@ -295,9 +295,7 @@ def test_a_client_that_leaves_is_noticed():
             chunks = client.chat.completions.create(model="m", messages=asked, stream=True)
             next(iter(chunks))
             chunks.close()
-        end = time.monotonic() + 10
-        while not server.hung_up and time.monotonic() < end:
-            server.wait(2, timeout=0.01)
+        assert server.wait_hung_up()
 
     assert server.hung_up == (0,)
 

@@ -179,6 +179,11 @@ class LoopbackServer:
         with self._arrived:
             return self._arrived.wait_for(lambda: len(self._requests) >= count, timeout)
 
+    def wait_hung_up(self, count: int = 1, *, timeout: float = 10.0) -> bool:
+        """Wait until so many clients have left early; see `hung_up` and `wait`."""
+        with self._arrived:
+            return self._arrived.wait_for(lambda: len(self._hung_up) >= count, timeout)
+
     def _receive(self, received: Received) -> tuple[int, Response]:
         """Note a request and decide what it gets; also its index."""
         with self._arrived:
@@ -188,7 +193,9 @@ class LoopbackServer:
         return index, self._script.respond(received, index + 1)
 
     def _left(self, index: int) -> None:
-        self._hung_up.append(index)
+        with self._arrived:
+            self._hung_up.append(index)
+            self._arrived.notify_all()
 
 
 class _Listener(ThreadingHTTPServer):
