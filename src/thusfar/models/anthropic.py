@@ -7,13 +7,15 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, ClassVar, Final
 
 from thusfar.capacity import capacity_of
 from thusfar.errors import ProviderError
+from thusfar.models.anthropic_compaction import compaction_arguments, compacts, summary_of
 from thusfar.models.anthropic_reading import AnthropicDecoder, reply_of
 from thusfar.models.calling import Decoder
+from thusfar.models.contracts import ProviderHistorySummaryInput, ProviderHistorySummaryResult
 from thusfar.models.failures import stainless_failure
 from thusfar.models.port import ModelReply
 from thusfar.models.sdk import SdkModel
@@ -34,6 +36,8 @@ _COUNTED: Final = (
 # Sentences of the provider, for which it has no code:
 # https://github.com/boldsoftware/exe.dev/issues/62 (read 2026-11-30).
 _TOO_LONG: Final = ("prompt is too long", "exceed context limit")
+
+Compact = Callable[[ProviderHistorySummaryInput], Coroutine[Any, Any, ProviderHistorySummaryResult]]
 
 
 class Anthropic(SdkModel):
@@ -89,6 +93,22 @@ class Anthropic(SdkModel):
         """Read an exception of the SDK."""
         return stainless_failure(error, ("anthropic",), _too_long)
 
+    @property
+    def compact_history(self) -> Compact:
+        """The provider's own summaries (`NativeCompaction`), for models that make them.
+
+        Raises:
+            AttributeError: for a model without them.
+        """
+        if not compacts(self.name):
+            raise AttributeError("this model does not summarise histories itself")
+        return self._compact
+
+    async def _compact(self, wanted: ProviderHistorySummaryInput) -> ProviderHistorySummaryResult:
+        model = wanted.model or self.name
+        arguments = self.completed(compaction_arguments(wanted, model))
+        return await self.ask_once(lambda client: _compaction(client, arguments), summary_of)
+
     def ask_count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
         """Ask for the input tokens: https://platform.claude.com/docs/en/api/messages-count-tokens."""
         counted = {key: arguments[key] for key in _COUNTED if key in arguments}
@@ -97,6 +117,10 @@ class Anthropic(SdkModel):
     def counted(self, answered: Any) -> int | None:
         """Read the answer of `ask_count`."""
         return int(answered.input_tokens)
+
+
+def _compaction(client: Any, arguments: Mapping[str, Any]) -> Any:
+    return client.beta.messages.create(**arguments)
 
 
 def _too_long(told: Mapping[str, Any]) -> bool:

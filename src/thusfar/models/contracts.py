@@ -71,10 +71,14 @@ class ProviderHistorySummaryResult(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         summary: The text; untrusted evidence like any summary.
         request_id: The provider's id of the request; `None` when it has none.
+        input_tokens: As the provider reported it. `None`: not reported.
+        output_tokens: As the provider reported it. `None`: not reported.
     """
 
     summary: str
     request_id: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
 
 
 class GenerateText(Protocol):
@@ -132,7 +136,12 @@ def as_text(answer: object) -> GeneratedText:
     if isinstance(answer, str):
         return GeneratedText(text=answer)
     if isinstance(answer, ProviderHistorySummaryResult):
-        return GeneratedText(text=answer.summary, request_id=answer.request_id or "")
+        return GeneratedText(
+            text=answer.summary,
+            input_tokens=answer.input_tokens,
+            output_tokens=answer.output_tokens,
+            request_id=answer.request_id or "",
+        )
     raise OptionsError(
         f"A summary model answered with a {type(answer).__name__}.",
         fix="Return text or a GeneratedText.",

@@ -9,13 +9,13 @@ Source:
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
 from thusfar.capacity import ModelCapacity
 from thusfar.errors import MissingExtraError, OptionsError, ProviderError
-from thusfar.models.calling import Call, Calls, Decoder
+from thusfar.models.calling import Answer, Call, Calls, Decoder
 from thusfar.models.objects import SmallContracts
 from thusfar.models.port import ModelEvent, ModelReply
 
@@ -188,6 +188,15 @@ class SdkModel(SmallContracts):
         made = self.completed(arguments)
         return lambda client: self.ask_count(client, made)
 
+    async def ask_once(self, call: Call, read: Callable[[Any], Answer]) -> Answer:
+        """Make another call of the SDK; a client that was made for it alone is closed again."""
+        made = self.owns_client and asyncio.get_running_loop() not in self._per_loop
+        try:
+            return await self.calls.aask(call, read)
+        finally:
+            if made:
+                await self._aclose()
+
     # Clients.
 
     def close(self) -> None:
@@ -198,10 +207,13 @@ class SdkModel(SmallContracts):
 
     async def aclose(self) -> None:
         """Close the async client that was made for the running event loop, and the sync one."""
+        await self._aclose()
+        self.close()
+
+    async def _aclose(self) -> None:
         made = self._per_loop.pop(asyncio.get_running_loop(), None)
         if made is not None:
             await self.aclose_client(made)
-        self.close()
 
     def _sync(self) -> Any:
         if self._client is None:

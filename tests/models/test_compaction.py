@@ -1,0 +1,85 @@
+"""A provider's own summaries, where they can be read."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from model_adapters import ADAPTERS, QUIET
+from thusfar import summarize
+from thusfar.errors import ProviderError
+from thusfar.messages import Message, Text, ToolCall, ToolResult
+from thusfar.models.anthropic import Anthropic
+from thusfar.models.contracts import ProviderHistorySummaryInput, as_text
+from thusfar.testing.loopback import Fault, LoopbackServer
+
+pytestmark = [pytest.mark.filterwarnings(each) for each in QUIET]
+
+SAID = (
+    Message("system", "Be brief."),
+    Message("user", "How is the weather?"),
+    Message("assistant", (ToolCall("call_1", "weather", '{"city":"Paris"}'),)),
+    Message("tool", (ToolResult("call_1", "weather", (Text("sunny"),)),)),
+    Message("assistant", "It is sunny."),
+)
+
+
+def wanted(**more: Any) -> ProviderHistorySummaryInput:
+    return ProviderHistorySummaryInput(
+        messages=SAID, model="claude-sonnet-5", strategy=summarize.adaptive(), **more
+    )
+
+
+def model_at(server: LoopbackServer, name: str = "claude-sonnet-5", **options: Any) -> Anthropic:
+    return Anthropic(name, base_url=server.base_url("anthropic"), api_key="a-key", **options)
+
+
+def test_the_summary_is_text_with_its_usage_and_the_id_of_the_request() -> None:
+    with LoopbackServer(compactions="It was sunny in Paris.") as server:
+        made = asyncio.run(model_at(server).compact_history(wanted()))
+        (sent,) = server.requests
+    assert made.summary == "It was sunny in Paris."
+    assert made.request_id == "req_loopback_1"
+    assert (made.input_tokens or 0) > 0
+    assert (made.output_tokens or 0) > 0
+    assert as_text(made).output_tokens == made.output_tokens
+    assert sent.kind == "compact"
+    assert sent.findings == ()
+    assert sent.headers["anthropic-beta"] == "compact-2026-09-04"
+    assert sent.body["compaction"] == {"type": "summarize"}
+    assert sent.body["system"] == "Be brief."
+    assert [message["role"] for message in sent.body["messages"]] == [
+        "user",
+        "assistant",
+        "user",
+        "assistant",
+    ]
+
+
+def test_a_compaction_without_a_summary_is_no_answer() -> None:
+    with LoopbackServer(compactions="") as server:
+        model = model_at(server, max_retries=0)
+        with pytest.raises(ProviderError) as caught:
+            asyncio.run(model.compact_history(wanted()))
+    assert caught.value.code == "PROVIDER_ANSWER_INVALID"
+
+
+def test_a_refused_compaction_has_a_code() -> None:
+    with (
+        LoopbackServer(compactions=Fault.status(400)) as server,
+        pytest.raises(ProviderError) as caught,
+    ):
+        asyncio.run(model_at(server).compact_history(wanted()))
+    assert caught.value.code == "PROVIDER_REFUSED"
+
+
+@pytest.mark.parametrize("name", ["claude-sonnet-4-5", "claude-3-haiku"])
+def test_a_model_without_it_has_no_such_method(name: str) -> None:
+    assert not hasattr(Anthropic(name), "compact_history")
+
+
+def test_providers_whose_compaction_cannot_be_read_have_none() -> None:
+    able = [str(each) for each in ADAPTERS if hasattr(each.kind(each.model), "compact_history")]
+    assert able == ["Anthropic"]
