@@ -184,16 +184,20 @@ def fill_raw(path: Path, length: int) -> None:
 
 
 def of_raw(path: Path, synchronous: str) -> Contender:
-    """Race the least that any store does: one insert in a transaction, one range with decoding."""
+    """Race the least that any store does: one insert in a transaction, one range with decoding.
+
+    It encodes the message that it stores, and decodes what it reads.
+    """
     connection = apsw.Connection(str(path))
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)  # prepares once, as the threads do
     connection.execute("PRAGMA journal_mode = WAL").fetchall()
     connection.execute(f"PRAGMA synchronous = {synchronous}")
-    execute, following = connection.cursor().execute, turning(BODIES)
+    execute, following = connection.cursor().execute, turning(MESSAGES)
 
     def append() -> None:
+        body = encode_message(following()).decode()
         execute("BEGIN IMMEDIATE")
-        execute("INSERT INTO message (body) VALUES (?)", (following(),))
+        execute("INSERT INTO message (body) VALUES (?)", (body,))
         execute("COMMIT")
 
     def read() -> list[Message]:
@@ -290,20 +294,20 @@ def of_saver(path: Path, synchronous: str, length: int) -> Contender:
 
 
 def of_postgres_raw(url: str, length: int) -> Contender:
-    """Race one prepared insert, and one range with decoding, on PostgreSQL."""
+    """Race one prepared insert with encoding, and one range with decoding, on PostgreSQL."""
     import psycopg
 
     connection = psycopg.connect(url, autocommit=True)
     table = f"message_{length}"
     connection.execute(f"CREATE TABLE {table} (id bigserial PRIMARY KEY, body text NOT NULL)")
-    following = turning(BODIES)
+    bodies, following = turning(BODIES), turning(MESSAGES)
     with connection.cursor() as cursor, connection.transaction():
-        rows = [(following(),) for _ in range(length)]
+        rows = [(bodies(),) for _ in range(length)]
         cursor.executemany(f"INSERT INTO {table} (body) VALUES (%s)", rows)
 
     def append() -> None:
-        sql = f"INSERT INTO {table} (body) VALUES (%s)"
-        connection.execute(sql, (following(),), prepare=True)
+        body = encode_message(following()).decode()
+        connection.execute(f"INSERT INTO {table} (body) VALUES (%s)", (body,), prepare=True)
 
     def read() -> list[Message]:
         sql = f"SELECT body FROM {table} ORDER BY id DESC LIMIT %s"

@@ -27,6 +27,10 @@ _TOO_LONG: Final = 10**MAX_DIGITS
 DIGEST_TAG: Final = "tf1:"
 ROOT_CHAIN: Final = "tf1:0"
 
+_BEFORE_TEXT: Final = len('{"role":"","parts":[{"type":"text","text":')
+_BEHIND_TEXT: Final = -len("}]}")
+_DIGESTED_TEXT: Final = b'{"name":%b,"parts":[{"text":%b,"type":"text"}],"role":"%b"}'
+
 _encoder = msgspec.json.Encoder()
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -286,6 +290,28 @@ def message_digest(message: Message) -> str:
     return DIGEST_TAG + _sha256(digested(message))
 
 
+def stored_form(message: Message) -> tuple[str, bytes]:
+    """Encode a message as `encode_message` does, and write what its digest covers.
+
+    Returns:
+        The JSON, and what `digested` returns.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when its metadata is not JSON.
+    """
+    parts = message.parts
+    plain = len(parts) == 1 and type(parts[0]) is Text and message.id is message.name is None
+    if plain and not (message.metadata or message.wire or parts[0].wire):  # type: ignore[union-attr]
+        try:
+            body, role = _encoder.encode(message), message.role
+        except UnicodeEncodeError:  # half of a surrogate pair
+            pass
+        else:  # the text stands in the body as the digest covers it
+            text = body[_BEFORE_TEXT + len(role) : _BEHIND_TEXT]
+            return body.decode(), _DIGESTED_TEXT % (b"null", text, role.encode())
+    return encode_message(message).decode(), digested(message)
+
+
 def digested(message: Message) -> bytes:
     """Write what the digest of a message covers, as canonical JSON."""
     parts = message.parts
@@ -296,12 +322,7 @@ def digested(message: Message) -> bytes:
         except UnicodeEncodeError:  # half of a surrogate pair
             pass
         else:
-            role = message.role.encode()
-            return b'{"name":%b,"parts":[{"text":%b,"type":"text"}],"role":"%b"}' % (
-                name,
-                text,
-                role,
-            )
+            return _DIGESTED_TEXT % (name, text, message.role.encode())
     body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
     return _utf8(_canonical.encode(body))
 

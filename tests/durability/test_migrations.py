@@ -100,3 +100,18 @@ def _fresh_database(url: str) -> str:
         return f"{address.rpartition('/')[0]}/thusfar_fresh?{query}"
     assert make_conninfo(url)
     return f"{url.rpartition('/')[0]}/thusfar_fresh"
+
+
+def test_what_is_erased_after_a_migration_is_in_no_page_that_it_freed(tmp_path: Path) -> None:
+    path = tmp_path / "golden.db"
+    script = Path(__file__).parents[1] / "golden" / "schema_1.sqlite.sql"
+    apsw.Connection(str(path)).execute(script.read_text()).fetchall()
+    store = SqliteStore(path)
+    told = thread(store, "full")
+    assert told.select("a4c").messages[-1].text == "to the third"
+
+    told.redact("a4c")
+
+    assert told.verify(erased=True).erasure == "complete"
+    store.close()
+    assert b"to the third" not in b"".join(each.read_bytes() for each in tmp_path.iterdir())

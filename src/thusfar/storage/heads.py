@@ -19,39 +19,46 @@ SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip, or a lock
 
 
 class Heads:
-    """The heads that this process wrote last, of all namespaces."""
+    """The heads that this process wrote last, of all namespaces.
+
+    Attributes:
+        rows: By namespace, thread id and owner.
+    """
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, str, str], HeadRow] = {}
+        self.rows: dict[tuple[str, str, str], HeadRow] = {}
         self._shy: dict[tuple[str, str, str], int] = {}
 
-    def recall(self, namespace: str, ask: q.Lock) -> HeadRow | None:
+    def recall(self, namespace: str, thread_id: str, owner: str) -> HeadRow | None:
         """Return the head as it was written, if it was."""
-        return self._rows.get((namespace, ask.thread_id, ask.owner))
+        return self.rows.get((namespace, thread_id, owner))
 
     def remember(self, namespace: str, ask: q.AppendGroup) -> None:
         """Keep the head of a group that was just stored, unless others have been moving it."""
         head, before = ask.head, ask.before
         key = (namespace, head.thread_id, head.owner)
+        if head.tip == GUESSED and head.base >= 0 and key in self.rows:
+            self.rows[key] = head  # as `follow` made it of the remembered one
+            return
         if self._shy and (shy := self._shy.get(key, 0)):
             self._shy[key] = shy - 1
             return
-        if len(self._rows) >= REMEMBERED:
-            self._rows.clear()
+        if len(self.rows) >= REMEMBERED:
+            self.rows.clear()
             self._shy.clear()
         base = before.base if before is not None and follows(before, head) else head.revision
         if head.tip != GUESSED or head.base != base:
             head = msgspec.structs.replace(head, tip=GUESSED, base=base)
-        self._rows[key] = head
+        self.rows[key] = head
 
     def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
         """Drop the heads that changes put elsewhere."""
         for change in changes:
             if type(change) is q.PutHead:
-                self._rows.pop((namespace, change.row.thread_id, change.row.owner), None)
+                self.rows.pop((namespace, change.row.thread_id, change.row.owner), None)
 
     def mistrust(self, namespace: str, head: HeadRow) -> None:
         """Drop a head that somebody else moved, and do not guess it for a while."""
         key = (namespace, head.thread_id, head.owner)
-        if self._rows.pop(key, None) is not None:
+        if self.rows.pop(key, None) is not None:
             self._shy[key] = SHY_FOR

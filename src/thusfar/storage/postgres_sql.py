@@ -78,7 +78,10 @@ class PostgresSql(Sql):
 
     def lock(self, ask: q.Lock) -> Steps[HeadRow | None]:
         """Answer `Lock`, from memory where the caller lets us guess."""
-        if ask.guess and (known := self.heads.recall(self.namespace, ask)) is not None:
+        if (
+            ask.guess
+            and (known := self.heads.recall(self.namespace, ask.thread_id, ask.owner)) is not None
+        ):
             return known
         self.busy = True
         of_thread = (self.namespace, ask.thread_id)

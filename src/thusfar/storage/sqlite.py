@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 import threading
 from typing import Any, TypeVar
+from weakref import WeakSet
 
 from thusfar.drive import Steps, drive
 from thusfar.errors import OptionsError, StorageClosedError
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
+from thusfar.storage.questions import AppendGroup
+from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_session import Session, Shared
 
@@ -83,6 +86,20 @@ class SqliteStore:
                 session.undo_or_close()
             self._pool.give_back(session)
 
+    def recall(self, thread_id: str, owner: str) -> HeadRow | None:
+        """Return the head as this process wrote it last, if it did."""
+        return self._pool.heads.rows.get((self.namespace, thread_id, owner))
+
+    def append_following(self, ask: AppendGroup) -> bool:
+        """Answer the append of one message behind a head that was recalled."""
+        if ask.before is None:
+            return False
+        session = self._pool.borrow()
+        try:
+            return session.append_following(self.namespace, ask, ask.before.base)
+        finally:
+            self._pool.give_back(session)
+
     async def arun(self, steps: Steps[Result]) -> Result:
         """Run an operation in a thread of its own, so that the event loop goes on."""
         import asyncio
@@ -109,8 +126,8 @@ class _Pool(Shared):
         self._guard = threading.Lock()
         self._idle: list[Session] = []
         self._executor: Any = None
-        self._process = os.getpid()
         self._closed = False
+        _POOLS.add(self)
 
     def borrow(self) -> Session:
         """Take an idle connection, or open one."""
@@ -118,16 +135,16 @@ class _Pool(Shared):
             raise StorageClosedError(
                 "The store was used after it was closed.", fix="Open it again."
             )
-        if self._process != os.getpid():
-            self._forget_parent()
         try:
             return self._idle.pop()
         except IndexError:
-            return Session(self)
+            return Session(self, self._idle)
 
     def give_back(self, session: Session) -> None:
         """Keep a connection for the next operation."""
-        if self._closed or not session.usable:
+        if session.home is not self._idle:  # the process forked meanwhile
+            _ORPHANS.append(session)
+        elif self._closed or not session.usable:
             session.close()
         else:
             self._idle.append(session)
@@ -150,14 +167,21 @@ class _Pool(Shared):
         if self._executor is not None:
             self._executor.shutdown(wait=False)
 
-    def _forget_parent(self) -> None:
+    def forget_parent(self) -> None:
         """Leave a forked parent's connections alone: closing them here would drop its locks."""
-        with self._guard:
-            if self._process != os.getpid():
-                _ORPHANS.extend(self._idle)
-                self._idle, self._executor = [], None
-                self.writer = threading.Lock()
-                self._process = os.getpid()
+        _ORPHANS.extend(self._idle)
+        self._idle, self._executor = [], None
+        self._guard, self.writer = threading.Lock(), threading.Lock()
 
 
 _ORPHANS: list[Session] = []  # kept so that no destructor closes a parent's connection
+_POOLS: WeakSet[_Pool] = WeakSet()
+
+
+def _forget_parents() -> None:
+    for pool in list(_POOLS):
+        pool.forget_parent()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_parents)

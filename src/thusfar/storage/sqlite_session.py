@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import HeadRow, branch_of, follows
+from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
@@ -80,10 +80,15 @@ class Shared:
 
 
 class Session:
-    """One connection, and how it answers questions."""
+    """One connection, and how it answers questions.
 
-    def __init__(self, shared: Shared) -> None:
-        self.shared = shared
+    Args:
+        shared: What all connections share.
+        home: The idle ones, to which it comes back.
+    """
+
+    def __init__(self, shared: Shared, home: list[Session]) -> None:
+        self.shared, self.home = shared, home
         self.sql = Sql(DEFAULT_NAMESPACE)
         self.busy = False
         self.usable = True
@@ -171,7 +176,10 @@ class Session:
 
     def _lock(self, ask: q.Lock) -> HeadRow | None:
         namespace = self.sql.namespace
-        if ask.guess and (known := self.shared.heads.recall(namespace, ask)) is not None:
+        if (
+            ask.guess
+            and (known := self.shared.heads.recall(namespace, ask.thread_id, ask.owner)) is not None
+        ):
             return known
         self._begin_write()
         rows = self.execute((READ_TIP, (namespace, ask.thread_id, ask.owner)))
@@ -197,14 +205,11 @@ class Session:
         self._writing = self.busy = True
 
     def _append(self, ask: q.AppendGroup) -> bool:
-        namespace, heads = self.sql.namespace, self.shared.heads
-        if not self._writing:
-            # One statement is a transaction of its own, begun with the lock of the file.
-            self._begin_turn() if len(ask.nodes) == 1 else self._begin_write()
+        before, heads, namespace = ask.before, self.shared.heads, self.sql.namespace
+        if before is not None and not self._writing and len(ask.nodes) == 1:
+            return self.append_following(namespace, ask, before.base)
         try:
             stored = self._store_group(namespace, ask)
-            if stored and self.connection.in_transaction:
-                self._cursor.execute("COMMIT")
         except apsw.ConstraintError:
             stored = False
         except apsw.Error as error:
@@ -217,8 +222,36 @@ class Session:
             self.undo()
         return stored
 
+    def append_following(self, namespace: str, ask: q.AppendGroup, base: int) -> bool:
+        """Store one message behind a remembered head.
+
+        One statement is a transaction of its own, begun with the lock of the file.
+        """
+        head, shared = ask.head, self.shared
+        held = (namespace, head.thread_id, head.owner, head.node >> POSITION_BITS, base)
+        if self.busy or shared.read_only or not shared.writer.acquire(False):
+            self._begin_turn()
+        try:
+            node = astuple(ask.nodes[0])
+            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *node, *held))
+            stored = self.connection.changes() == 1
+        except apsw.ConstraintError:
+            stored = False
+        except apsw.Error as error:
+            raise translated(error) from error
+        finally:
+            self.busy = self._writing = False
+            shared.writer.release()
+        if stored:
+            shared.heads.remember(namespace, ask)
+        else:
+            shared.heads.mistrust(namespace, head)
+        return stored
+
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
         """Store a group and its head; an id that is stored already fails a statement."""
+        if not self._writing:
+            self._begin_write()
         execute, head, before = self._cursor.execute, ask.head, ask.before
         nodes = [(namespace, *astuple(node)) for node in ask.nodes]
         if before is not None and follows(before, head):
@@ -232,6 +265,7 @@ class Session:
             self._write_head(namespace, ask)
         for node in nodes:
             execute(ADD_NODE, node)
+        execute("COMMIT")
         return True
 
     def _write_head(self, namespace: str, ask: q.AppendGroup) -> None:

@@ -42,7 +42,7 @@ from thusfar.thread.paths import (
     require_boundary,
 )
 from thusfar.thread.preparing import Messages, Prepared, prepare
-from thusfar.thread.replaying import HEAD, After, Head, refuse_spent, replay, stored
+from thusfar.thread.replaying import HEAD, After, Head, receipt, refuse_spent, replay, stored
 from thusfar.thread.tracking import (
     ROOT,
     Mark,
@@ -65,9 +65,22 @@ def append_steps(
 ) -> Steps[ThreadCommit]:
     """Append one causal group; see `Thread.append`."""
     group = prepare(ctx, messages)
+    return append_group_steps(ctx, clock, group, after=after, open=open, exact=exact)
+
+
+def append_group_steps(
+    ctx: Context,
+    clock: Clock,
+    group: Sequence[Prepared],
+    *,
+    after: After = HEAD,
+    open: bool = False,
+    exact: bool = True,
+) -> Steps[ThreadCommit]:
+    """Append one causal group that is ready to be stored."""
     at = clock()
     # No unique key says of an id that was made here that its message is stored already.
-    made_here = any(one.message.id and node_in(one.message.id) for one in group)
+    made_here = [one for one in group if one.given and node_in(one.message.id or "")]
     if made_here and (found := (yield from stored(ctx, group))):
         return (yield from replay(ctx, group, found, after))
     behind_head, guess = isinstance(after, Head), True
@@ -80,7 +93,7 @@ def append_steps(
         if plain is None or head is None:
             commit = yield from _append_after(ctx, group, head, after, at, open=open, exact=exact)
         elif (yield plain):
-            commit = _receipt(ctx, plain.nodes, head.head_id, at)
+            commit = receipt(ctx, plain.nodes, head.head_id, at)
         else:
             commit = yield from _replayed(ctx, group, after)
         if commit is not None:
@@ -121,28 +134,13 @@ def _append_after(
         grown = yield from grow(ctx, place, tip=bool(head.tip), spent=head.flags & SPENT)
         nodes = rows_of(group, marks, place, grown, head.salt, at)
         if (yield q.AppendGroup(head_on(head, marks[-1], nodes, at), before, nodes)):
-            return _receipt(ctx, nodes, parent, at)
+            return receipt(ctx, nodes, parent, at)
     else:
         if given and (found := (yield from stored(ctx, group))):
             return (yield from replay(ctx, group, found, after))
         nodes = yield from add_alternative(ctx, group, marks, place, head, at)
-        return _receipt(ctx, nodes, parent, at, beside=head.head_id)
+        return receipt(ctx, nodes, parent, at, beside=head.head_id)
     return (yield from _replayed(ctx, group, after))
-
-
-def _receipt(
-    ctx: Context, nodes: Sequence[NodeRow], parent: str, at: int, *, beside: str | None = None
-) -> ThreadCommit:
-    """Make the receipt of a group; `beside` is the head it did not become, empty for none."""
-    ids = tuple([node.message_id or "" for node in nodes])
-    return ThreadCommit(
-        thread_id=ctx.thread_id,
-        status="selected" if beside is None else "alternative",
-        message_ids=ids,
-        parent_id=parent or None,
-        selected_head=ids[-1] if beside is None else beside or None,
-        committed_at=at,
-    )
 
 
 def _replayed(ctx: Context, group: Sequence[Prepared], after: After) -> Steps[ThreadCommit | None]:

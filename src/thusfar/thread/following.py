@@ -43,9 +43,9 @@ def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
     facts = facts_of_stored(one.message)
     if facts.calls or facts.results or facts.leads:
         return None
-    node, depth = head.node + 1, head.depth + 1
-    if not 1 < node & POSITION_MASK <= LAST_POSITION:
+    if not head.node or head.node & POSITION_MASK >= LAST_POSITION:
         return None
+    node, depth = head.node + 1, head.depth + 1
     turn, run, flags = turn_after(head.turn, head.run, head.flags, depth, facts)
     flags |= BOUNDARY
     chain, live = extended(head.chain, one.digest, head.salt), head.messages + 1

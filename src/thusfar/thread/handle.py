@@ -17,8 +17,9 @@ from thusfar.messages import Message, Part
 from thusfar.storage.base import Store, check_id
 from thusfar.thread import appending, listing, moving, reading
 from thusfar.thread.paths import Context
-from thusfar.thread.preparing import Messages
+from thusfar.thread.preparing import Messages, prepare
 from thusfar.thread.replaying import HEAD, After
+from thusfar.thread.shortcut import append_at_once
 from thusfar.thread.values import (
     ThreadCommit,
     ThreadInfo,
@@ -304,7 +305,21 @@ class SyncThread:
     def __repr__(self) -> str:
         return f"{self._thread!r}.sync"
 
-    append = blocking(Thread.append)
+    def append(
+        self, messages: Messages, *, after: After = HEAD, open: bool = False
+    ) -> ThreadCommit:
+        """Store one causal group durably, exactly once; see `Thread.append`."""
+        thread = self._thread
+        ctx, store = thread._context, thread.store
+        group = prepare(ctx, messages)
+        if after is HEAD and len(group) == 1:
+            commit = append_at_once(store, ctx, group[0])
+            if commit is not None:
+                return commit
+        return store.run(
+            appending.append_group_steps(ctx, store.clock, group, after=after, open=open)
+        )
+
     commit_turn = blocking(Thread.commit_turn)
     read = blocking(Thread.read)
     transcript = blocking(Thread.transcript)

@@ -14,7 +14,6 @@ from thusfar.storage.rows import LARGEST_NODE
 
 _PREFIX: Final = "msg_"
 _LENGTH: Final = 36
-_SERIALS: Final = 1 << 64
 
 
 class _Serials:
@@ -25,11 +24,13 @@ class _Serials:
 
     def __init__(self) -> None:
         self.begin()
-        os.register_at_fork(after_in_child=self.begin)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self.begin)
 
     def begin(self) -> None:
         """Begin anew at a place of this process alone."""
-        self.next = itertools.count(int.from_bytes(os.urandom(8), "big")).__next__
+        first = int.from_bytes(os.urandom(8), "big") >> 1  # so that it never needs more digits
+        self.next = itertools.count(first).__next__
 
 
 _serials = _Serials()
@@ -37,7 +38,7 @@ _serials = _Serials()
 
 def made_id(node: int) -> str:
     """Make the id of a message that got none, for the node where it will be stored."""
-    return f"msg_{node:016x}{_serials.next() % _SERIALS:016x}"
+    return "msg_%016x%016x" % (node, _serials.next())  # noqa: UP031 - a third faster than f"…"
 
 
 def node_in(message_id: str) -> int:

@@ -6,14 +6,15 @@ Everything that can be refused is refused here, before anything is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from hashlib import sha256
+from typing import Any
 
 import msgspec
 
 from thusfar.codec import (
     canonical_json,
-    encode_message,
     message_from_json,
+    stored_form,
     to_json,
 )
 from thusfar.errors import InvalidGroupError, InvalidMessageError, TranscriptError
@@ -21,17 +22,16 @@ from thusfar.messages import Message, Text
 from thusfar.storage.base import check_id
 from thusfar.thread.ids import made_id
 from thusfar.thread.paths import Context
-from thusfar.thread.tracking import digest_of
 
 Messages = Message | str | Mapping[str, Any] | Sequence[Any]
 
 
-class Prepared(NamedTuple):
+class Prepared(msgspec.Struct, frozen=True, gc=False):
     """One message, ready to be stored.
 
     Attributes:
         message: With its id, if the caller chose one.
-        body: As stored JSON; empty while there is no id.
+        body: As stored JSON; without an id as long as it has none.
         digest: 32 bytes.
         key: Hash of its id; `None` while there is none.
     """
@@ -48,11 +48,11 @@ class Prepared(NamedTuple):
 
     def at(self, node: int) -> tuple[str, str]:
         """Tell the id and the body under which the message is stored at a node."""
-        message, body = self.message, self.body
-        if message.id is None:
+        message_id = self.message.id
+        if message_id is None:
             message_id = made_id(node)
-            return message_id, _encoded(msgspec.structs.replace(message, id=message_id))
-        return message.id, body
+            return message_id, f'{self.body[:-1]},"id":"{message_id}"}}'
+        return message_id, self.body
 
 
 def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
@@ -68,7 +68,7 @@ def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
         InvalidMessageError: `INVALID_MESSAGE`, for what is no message and for a bad id.
     """
     if type(messages) is Message:
-        return (prepare_one(ctx, messages),)
+        return (prepare_one(ctx, messages),)  # what most callers pass
     group = as_messages(messages)
     if not group:
         raise InvalidGroupError("A group was empty.", fix="Append at least one message.")
@@ -85,15 +85,9 @@ def prepare_one(ctx: Context, message: Message) -> Prepared:
     """Make one message ready to be stored."""
     if message.metadata:
         message = msgspec.structs.replace(message, metadata=plain_metadata(message.metadata))
-    if message.id is None:
-        return Prepared(message, "", digest_of(message), None)
-    key = ctx.key(check_id(message.id, "message id"))
-    return Prepared(message, _encoded(message), digest_of(message), key)
-
-
-def _encoded(message: Message) -> str:
+    key = None if message.id is None else ctx.key(check_id(message.id, "message id"))
     try:
-        return encode_message(message).decode()
+        body, covered = stored_form(message)
     except TranscriptError as error:
         raise InvalidMessageError(
             f"A message could not be stored: {error.args[0]}",
@@ -101,6 +95,7 @@ def _encoded(message: Message) -> str:
             diagnostics=(),
             **error.facts,
         ) from error
+    return Prepared(message, body, sha256(covered).digest(), key)
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:

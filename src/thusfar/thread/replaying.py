@@ -29,6 +29,22 @@ HEAD: Final = Head()
 After = str | None | Head
 
 
+def receipt(
+    ctx: Context, nodes: Sequence[NodeRow], parent: str, at: int, *, beside: str | None = None
+) -> ThreadCommit:
+    """Make the receipt of a group; `beside` is the head it did not become, empty for none."""
+    last = nodes[-1].message_id or ""
+    ids = (last,) if len(nodes) == 1 else tuple([node.message_id or "" for node in nodes])
+    return ThreadCommit(
+        thread_id=ctx.thread_id,
+        status="selected" if beside is None else "alternative",
+        message_ids=ids,
+        parent_id=parent or None,
+        selected_head=last if beside is None else beside or None,
+        committed_at=at,
+    )
+
+
 def stored(ctx: Context, group: Sequence[Prepared]) -> Steps[dict[str, NodeRow]]:
     """Find which messages of a group are stored already, by id."""
     return (yield from look_up(ctx, [one.message.id for one in group if one.message.id]))

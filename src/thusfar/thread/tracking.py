@@ -115,7 +115,8 @@ def digest_of(message: Message) -> bytes:
 
 def extended(chain: bytes, digest: bytes, salt: str) -> bytes:
     """Extend a stored chain by one message, as `codec.chain_digest` does it in text."""
-    return sha256(f"{salt}\n{chain_text(chain)}\ntf1:{digest.hex()}".encode()).digest()
+    before = f"tf1:{chain.hex()}" if chain != ROOT_DIGEST else ROOT_CHAIN
+    return sha256(f"{salt}\n{before}\ntf1:{digest.hex()}".encode()).digest()
 
 
 def pending_calls(text: str) -> tuple[Pending, ...]:
