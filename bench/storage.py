@@ -7,8 +7,9 @@ caller waits; they are compared within a round of turns, and the median of the r
 round's time is the median of its operations; the column `mean` compares means, in which the
 checkpoints of SQLite's log are.
 
-Raw encodes the same message to the same JSON and stores it with one prepared insert in a transaction
-of its own, through the same driver: what an append cannot do without. It makes no id and no digest.
+Raw encodes the same message to the same JSON and stores it with one prepared insert in a
+transaction of its own, through the same driver: what no append can do without. It makes no id and
+no digest.
 `async` is the same thread in an event loop. The peers are openai-agents `SQLiteSession`,
 `AdvancedSQLiteSession` and `SQLAlchemySession`, and LangGraph's `SqliteSaver`, which stores the
 whole list at each step; what is not installed is left out.
