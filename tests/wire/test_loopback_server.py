@@ -121,7 +121,7 @@ def test_without_validation_findings_are_noted_and_the_answer_is_given(wire):
     [
         ("openai-chat", "model"),
         ("openai-chat", "messages"),
-        ("openai-responses", "model"),
+        ("anthropic", "messages"),
         ("anthropic", "max_tokens"),
         ("anthropic", "model"),
     ],

@@ -1,9 +1,8 @@
 """Anthropic Messages as a loopback server says it: whole answers, streams, compaction, errors.
 
 Source:
-    https://platform.claude.com/docs/en/api/messages,
-    https://platform.claude.com/docs/en/build-with-claude/streaming,
-    https://platform.claude.com/docs/en/build-with-claude/compaction,
+    https://platform.claude.com/docs/build-with-claude/streaming,
+    https://platform.claude.com/docs/en/build-with-claude/compaction.md,
     https://docs.claude.com/en/api/errors (all read 2026-11-30); anthropic-sdk-python 2.14.0,
     types/beta; the recorded refusal https://github.com/boldsoftware/exe.dev/issues/62 (read
     2026-11-30) for requests that are too long

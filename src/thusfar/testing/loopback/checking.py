@@ -65,10 +65,10 @@ def missing_from(wire: str, kind: str, body: Mapping[str, Any]) -> tuple[Finding
     """Find the fields that a provider requires of a request and that are not there.
 
     Source:
-        https://platform.openai.com/docs/api-reference/chat/create,
-        https://platform.openai.com/docs/api-reference/responses/create,
-        https://platform.claude.com/docs/en/api/messages (all read 2026-11-30), fields marked as
-        required; openai-python 3.57.0 and anthropic-sdk-python 2.14.0, whose types say the same
+        The types of requests in openai-python 3.57.0 (types/chat/completion_create_params.py,
+        types/responses/response_compact_params.py) and anthropic-sdk-python 2.14.0
+        (types/message_create_params.py), generated from the providers' OpenAPI descriptions, read
+        2026-11-30: the fields that they mark as required
     """
     return tuple(
         Finding(
@@ -83,8 +83,8 @@ def missing_from(wire: str, kind: str, body: Mapping[str, Any]) -> tuple[Finding
 
 _REQUIRED: Final = {
     ("openai-chat", "generate"): ("model", "messages"),
-    ("openai-responses", "generate"): ("model",),
     ("openai-responses", "compact"): ("model",),
     ("anthropic", "generate"): ("model", "messages", "max_tokens"),
+    ("anthropic", "compact"): ("model", "messages", "max_tokens"),
     ("anthropic", "count"): ("model", "messages"),
 }

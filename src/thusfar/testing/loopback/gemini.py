@@ -1,9 +1,10 @@
 """Gemini's generateContent as a loopback server says it: whole answers, streams, errors.
 
 Source:
-    https://ai.google.dev/api/generate-content,
-    https://ai.google.dev/gemini-api/docs/thought-signatures,
-    https://ai.google.dev/api/tokens (all read 2026-11-30); the recorded refusals
+    https://ai.google.dev/gemini-api/docs/thought-signatures and
+    https://docs.cloud.google.com/python/docs/reference/aiplatform/latest/
+    google.cloud.aiplatform_v1.types.GenerateContentResponse
+    (read 2026-11-30); google-genai 3.6.1, types; recorded replies; the recorded refusals
     https://github.com/google-gemini/gemini-cli/issues/4231 for requests that are too long,
     https://github.com/google-gemini/gemini-cli/issues/14811 for rate limits,
     https://github.com/google-gemini/gemini-cli/issues/12831 for load and

@@ -1,10 +1,9 @@
 """Chat Completions as a loopback server says it: whole answers, streams and errors.
 
 Source:
-    https://platform.openai.com/docs/api-reference/chat/object and
-    https://platform.openai.com/docs/api-reference/chat-streaming/streaming (read 2026-11-30);
-    openai-python 3.57.0, types/chat; reasoning text as vendors of this wire add it,
-    https://api-docs.deepseek.com/guides/reasoning_model (read 2026-11-30)
+    openai-python 3.57.0, types/chat, generated from the provider's OpenAPI description, read
+    2026-11-30; recorded replies. Reasoning text stands in a field that vendors of this wire have
+    added, see `thusfar.dialects.openai_chat_reasoning`.
 """
 
 from __future__ import annotations

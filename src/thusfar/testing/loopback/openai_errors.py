@@ -1,7 +1,7 @@
 """Errors of the two OpenAI wires, in the shape and with the codes that the provider uses.
 
 Source:
-    https://platform.openai.com/docs/guides/error-codes (read 2026-11-30); the recorded refusals
+    https://developers.openai.com/docs/guides/error-codes (read 2026-11-30); the recorded refusals
     https://github.com/webtimemachine/wtm2/issues/579 and
     https://github.com/the-open-agent/openagent/issues/2344 for requests that are too long, and
     https://github.com/dyad-sh/dyad/issues/1672 and

@@ -1,9 +1,9 @@
 """The Responses API as a loopback server says it: whole responses, counts, compaction, errors.
 
 Source:
-    https://platform.openai.com/docs/api-reference/responses/object,
-    https://developers.openai.com/api/docs/guides/compaction.md (both read 2026-11-30);
-    openai-python 3.57.0, types/responses
+    openai-python 3.57.0, types/responses, generated from the provider's OpenAPI description;
+    https://developers.openai.com/api/docs/guides/compaction.md (both read 2026-11-30); recorded
+    replies
 """
 
 from __future__ import annotations

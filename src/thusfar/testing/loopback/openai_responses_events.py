@@ -1,8 +1,8 @@
 """The events that one item of a streamed response is taken apart into.
 
 Source:
-    https://platform.openai.com/docs/api-reference/responses-streaming (read 2026-11-30);
-    openai-python 3.57.0, types/responses
+    openai-python 3.57.0, types/responses, generated from the provider's OpenAPI description, read
+    2026-11-30; recorded streams
 """
 
 from __future__ import annotations
