@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from thusfar.runtime.collecting import (
     turn_messages,
 )
 from thusfar.runtime.edge import Edge, Runtime
+from thusfar.runtime.remembering import Conversation, read_steps
 from thusfar.runtime.working import RunStore
 from thusfar.tokens import measure_for
 
@@ -60,6 +62,10 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
         reader = ThreadReader(said.thread, said.wire or said.dialect, at=said.at)
         wire = reader.wire
         source = yield RunStore(steps=reader.begin_steps(measure))
+    usage = (name, measure.tokenizer)
+    known: tuple[Any, Sequence[float]] = (None, ())
+    if runtime.durable:
+        known = yield RunStore(steps=read_steps(conversation_of(said, reader), usage))
     within: Any = said.within
     target = reader.target if reader is not None else None
     if said.wire is not None:
@@ -74,8 +80,8 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
         summariser=runtime.summariser,
         background=True,
         backing=runtime.durable,
-        calibration=runtime.calibration(name, measure.tokenizer),
-        previous=_fingerprint(said, runtime, reader),
+        calibration=runtime.calibration(usage, known[1]),
+        previous=_fingerprint(said, runtime, reader) or known[0],
         epoch=within.epoch if within is not None else None,
     )
     return Edge(
@@ -113,11 +119,15 @@ def _fingerprint(said: PlanArguments, runtime: Runtime, reader: Any) -> Fingerpr
     return found
 
 
-def conversation_of(said: PlanArguments, reader: Any) -> str | None:
+def conversation_of(said: PlanArguments, reader: Any) -> Conversation | None:
     """Name the conversation that a request belongs to; `None` where nobody said."""
+    thread_id = reader.thread.id if reader is not None else ""
     if said.conversation is not None:
-        return f"named:{said.conversation}"
-    return f"thread:{reader.thread.id}:{reader.thread.owner}" if reader is not None else None
+        name = f"named\n{thread_id}\n{said.conversation}"
+        return Conversation(name=name, thread_id=thread_id, named=True)
+    if reader is None:
+        return None
+    return Conversation(name=f"thread\n{thread_id}\n{reader.thread.owner}", thread_id=thread_id)
 
 
 def begin_sync(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> Edge:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ import msgspec
 
 from thusfar.dialects import Dialect
 from thusfar.drive import Steps, adrive, drive
-from thusfar.errors import HistoryError, SummaryFailedError
+from thusfar.errors import HistoryError, StorageError, SummaryFailedError
 from thusfar.planner.facts import Calibration, RequestFacts
 from thusfar.planner.questions import (
     UNPREPARED,
@@ -33,6 +33,7 @@ from thusfar.planner.receipt import SupportReceipt
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
 from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
+from thusfar.runtime.remembering import SAMPLES_REMEMBERED, Conversation, Usage, flush_steps
 from thusfar.runtime.setbacks import Setbacks
 from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
 from thusfar.runtime.working import InFlight, RunStore, Sleep, Work
@@ -42,24 +43,14 @@ from thusfar.summaries.values import SummaryJob
 
 LEASE_TIMEOUTS: Final = 2  # time limits of a call that a lease lasts; it is renewed in between
 CONVERSATIONS_REMEMBERED: Final = 1024  # fingerprints only; oldest forgotten first
-SAMPLES_REMEMBERED: Final = 64
 
 
-@dataclass(slots=True)
-class _Usage:
-    """Reported over counted tokens, the newest requests of one model and tokenizer."""
-
-    ratios: list[float] = field(default_factory=list)
-
-    def calibration(self) -> Calibration | None:
-        """Say what the samples say; the band holds the next one with 99 % confidence."""
-        count = len(self.ratios)
-        if not count:
-            return None
-        mean = sum(self.ratios) / count
-        spread = (sum((ratio - mean) ** 2 for ratio in self.ratios) / count) ** 0.5
-        high = max(*self.ratios, mean + 2.6 * spread)
-        return Calibration(samples=count, mean=mean, high=high)
+def calibrated(ratios: Sequence[float]) -> Calibration:
+    """Say what samples say; the band holds the next one with 99 % confidence."""
+    count = len(ratios)
+    mean = sum(ratios) / count
+    spread = (sum((ratio - mean) ** 2 for ratio in ratios) / count) ** 0.5
+    return Calibration(samples=count, mean=mean, high=max(*ratios, mean + 2.6 * spread))
 
 
 class Runtime:
@@ -105,7 +96,7 @@ class Runtime:
         self._new_id = new_id or (lambda: f"request_{uuid.uuid4().hex}")
         self._on_event = on_event
         self.in_flight = InFlight()
-        self._usage: dict[tuple[str, str], _Usage] = {}
+        self._ratios: dict[Usage, list[float]] = {}
         self._last: OrderedDict[str, Any] = OrderedDict()
 
     def new_id(self) -> str:
@@ -117,28 +108,57 @@ class Runtime:
         if self._on_event is not None:
             self._on_event(event)
 
-    def calibration(self, model: str, tokenizer: str) -> Calibration | None:
-        """What reported usage says of our counts."""
-        usage = self._usage.get((model, tokenizer))
-        return usage.calibration() if usage else None
+    def calibration(self, usage: Usage, kept: Sequence[float] = ()) -> Calibration | None:
+        """What reported usage says of our counts.
+
+        Args:
+            usage: Model and tokenizer.
+            kept: What the store knows of them, beside what was reported here since.
+        """
+        ratios = [*kept, *self._ratios.get(usage, ())][-SAMPLES_REMEMBERED:]
+        return calibrated(ratios) if ratios else None
 
     def report(self, model: str, tokenizer: str, *, counted: int, reported: int) -> None:
         """Remember what a provider reported for a request that was counted here."""
         if counted > 0 and reported > 0:
-            ratios = self._usage.setdefault((model, tokenizer), _Usage()).ratios
+            ratios = self._ratios.setdefault((model, tokenizer), [])
             ratios.append(reported / counted)
             del ratios[:-SAMPLES_REMEMBERED]
 
-    def previous(self, conversation: str | None) -> Any:
-        """The fingerprint of the request before, in this conversation."""
-        return self._last.get(conversation) if conversation is not None else None
+    @contextmanager
+    def telling(self) -> Iterator[Mapping[Usage, Sequence[float]]]:
+        """Hand out what was reported since the store was told last; taken back where that fails."""
+        told, self._ratios = self._ratios, {}
+        try:
+            yield told
+        except BaseException:
+            for usage, ratios in told.items():
+                since = self._ratios.get(usage, [])
+                self._ratios[usage] = [*ratios, *since][-SAMPLES_REMEMBERED:]
+            raise
 
-    def remember(self, conversation: str | None, fingerprint: Any) -> None:
-        """Keep the fingerprint of the newest request of a conversation."""
+    async def flush(self) -> None:
+        """Tell the store what was reported. Where it cannot take it now, the next plan tells it."""
+        if self.durable and self._ratios:
+            with suppress(StorageError), self.telling() as told:
+                await self.store.arun(flush_steps(told, now=self.store.clock()))
+
+    def flush_sync(self) -> None:
+        """Tell the store what was reported, for code without an event loop; see `flush`."""
+        if self.durable and self._ratios:
+            with suppress(StorageError), self.telling() as told:
+                self.store.run(flush_steps(told, now=self.store.clock()))
+
+    def previous(self, conversation: Conversation | None) -> Any:
+        """The fingerprint of the request before in this conversation, without a store."""
+        return self._last.get(conversation.name) if conversation is not None else None
+
+    def remember(self, conversation: Conversation | None, fingerprint: Any) -> None:
+        """Keep the fingerprint of the newest request of a conversation, without a store."""
         if conversation is None or fingerprint is None:
             return
-        self._last[conversation] = fingerprint
-        self._last.move_to_end(conversation)
+        self._last[conversation.name] = fingerprint
+        self._last.move_to_end(conversation.name)
         while len(self._last) > CONVERSATIONS_REMEMBERED:
             self._last.popitem(last=False)
 

@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -17,10 +17,18 @@ import msgspec
 from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, End, SourceArtifact, artifact_key
 from thusfar.drive import Steps
 from thusfar.errors import CorruptRecordError, InspectionUnavailableError
+from thusfar.planner.facts import Fingerprint
 from thusfar.planner.questions import Found
 from thusfar.planner.receipt import StoredReceipt
+from thusfar.runtime.remembering import (
+    Conversation,
+    Usage,
+    fingerprint_record,
+    usage_records,
+)
 from thusfar.storage import questions as q
 from thusfar.storage.rows import ArtifactRow
+from thusfar.tokens import Measure
 
 MOST_FOUND: Final = KEPT_SUPERSEDED + 1
 LOCK: Final = "summaries"  # never a thread's name in a lock that matters: nothing is read by it
@@ -221,11 +229,46 @@ def release_steps(lease: Lease) -> Steps[None]:
         yield q.Write((q.DropArtifacts((lease.row,)),))
 
 
-def keep_receipt_steps(stored: StoredReceipt, *, thread_id: str, now: int) -> Steps[None]:
-    """Keep a receipt, so that another process can inspect the request."""
+def keep_request_steps(
+    stored: StoredReceipt,
+    *,
+    now: int,
+    fingerprint: Fingerprint | None = None,
+    conversation: Conversation | None = None,
+    usage: Mapping[Usage, Sequence[float]] | None = None,
+    reader: Any = None,
+    measure: Measure | None = None,
+) -> Steps[None]:
+    """Keep what a request leaves to other processes, in one write.
+
+    That is its receipt, and what the next request needs of it.
+
+    Args:
+        stored: The receipt.
+        now: Unit: milliseconds since 1970, UTC.
+        fingerprint: Digests of the request.
+        conversation: Whose newest request it is.
+        usage: What providers reported since the store was told last.
+        reader: The thread it was planned from, which must stand where it was read.
+        measure: What counted it.
+
+    Raises:
+        IdentityConflictError: `IDENTITY_CONFLICT`, when the thread moved.
+    """
+    yield q.Lock(*((LOCK, LOCK) if reader is None else reader.lock))
+    changes: list[Any] = []
+    thread_id = ""
+    if reader is not None:
+        thread_id = reader.thread.id
+        yield from reader.check_steps()
+        if measure is not None and (rows := reader.tallied(measure)):
+            changes.append(q.PutTallies(rows))
     body = msgspec.json.encode(stored).decode()
-    yield q.Lock(LOCK, LOCK)
-    yield q.Write((q.PutRecord(_RECEIPT, stored.receipt.id, thread_id, body, now),))
+    changes.append(q.PutRecord(_RECEIPT, stored.receipt.id, thread_id, body, now))
+    if fingerprint is not None and conversation is not None:
+        changes.append(fingerprint_record(conversation, fingerprint, now=now))
+    changes += yield from usage_records(usage or {}, now=now)
+    yield q.Write(tuple(changes))
 
 
 def read_receipt_steps(request_id: str) -> Steps[StoredReceipt]:

@@ -203,6 +203,7 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = await self._edge.runtime.store.arun(steps)
+        await self._edge.runtime.flush()
         return self._prepare(self._said(answered), commit, reported)
 
     def accept_sync(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
@@ -215,6 +216,7 @@ class Planned:
         if self._edge.reader is not None and answered:
             steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
             commit = self._edge.runtime.store.run(steps)
+        self._edge.runtime.flush_sync()
         return self._prepare(self._said(answered), commit, reported)
 
     def report(self, input_tokens: int | None, output_tokens: int | None = None) -> None:

@@ -24,7 +24,7 @@ from thusfar.runtime.hooks import (
     evidence_of,
     prepare,
 )
-from thusfar.runtime.keeping import keep_receipt_steps
+from thusfar.runtime.keeping import keep_request_steps
 from thusfar.runtime.placing import placed_plan
 from thusfar.runtime.planned import Planned, preparation_job
 from thusfar.runtime.step_context import StepContext, StepReason, context_of
@@ -37,9 +37,6 @@ def _plan(said: PlanArguments, edge: Edge, evidence: StepEvidence | None) -> Ste
     """Plan, keep the receipt, and check that the thread stands where it was read."""
     runtime = edge.runtime
     sealed, placed = yield from placed_plan(edge, said)
-    if edge.reader is not None:
-        yield RunStore(steps=edge.reader.check_steps())
-        yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
     planned = Planned(
         sealed,
         placed,
@@ -48,12 +45,22 @@ def _plan(said: PlanArguments, edge: Edge, evidence: StepEvidence | None) -> Ste
         max_output_tokens=said.max_output_tokens,
         preparation=evidence,
     )
-    if runtime.durable:
-        stored = StoredReceipt(receipt=sealed.receipt, inspection=planned.inspect())
-        thread_id = edge.reader.thread.id if edge.reader is not None else ""
-        now = runtime.store.clock()
-        yield RunStore(steps=keep_receipt_steps(stored, thread_id=thread_id, now=now))
-    runtime.remember(conversation_of(said, edge.reader), sealed.fingerprint)
+    conversation = conversation_of(said, edge.reader)
+    if not runtime.durable:
+        runtime.remember(conversation, sealed.fingerprint)
+        return planned
+    with runtime.telling() as usage:
+        yield RunStore(
+            steps=keep_request_steps(
+                StoredReceipt(receipt=sealed.receipt, inspection=planned.inspect()),
+                now=runtime.store.clock(),
+                fingerprint=sealed.fingerprint,
+                conversation=conversation,
+                usage=usage,
+                reader=edge.reader,
+                measure=edge.facts.measure,
+            )
+        )
     return planned
 
 

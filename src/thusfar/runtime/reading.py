@@ -173,16 +173,20 @@ class ThreadReader:
 
     def tally_steps(self, measure: Measure) -> Steps[None]:
         """Keep the size of the whole path, where it is known now."""
+        if rows := self.tallied(measure):
+            yield q.Lock(*self.lock)
+            yield q.Write((q.PutTallies(rows),))
+
+    def tallied(self, measure: Measure) -> tuple[TallyRow, ...]:
+        """Say the size of the whole path, where it is known now and was not kept yet."""
         total = self.pages.total
         if total is None and not self.pages.first:
             total = sum(measure.count(self.wire, self.pages[:]))
         name = tally_name(measure)
         if total is None or self._tallied or not self._places or not name:
-            return
+            return ()
         self._tallied = True
-        last = self._places[-1].node
-        yield q.Lock(*self.lock)
-        yield q.Write((q.PutTallies((TallyRow(name, last, total),)),))
+        return (TallyRow(name, self._places[-1].node, total),)
 
     @property
     def system(self) -> int:

@@ -17,6 +17,7 @@ from thusfar.drive import Steps
 from thusfar.storage import questions as q
 from thusfar.storage.changes import CHANGES
 from thusfar.storage.fulltext_sql import WORD_CHANGES, WORD_READS, forget_words
+from thusfar.storage.records import DropRecords, drop_records
 from thusfar.storage.rows import (
     ArtifactRow,
     BranchRow,
@@ -253,7 +254,11 @@ class Sql:
             yield from ALL_CHANGES[type(change)](self.namespace, change)
 
 
-ALL_CHANGES: Final = {**CHANGES, **WORD_CHANGES}
+ALL_CHANGES: Final[dict[type, Callable[[str, Any], Steps[None]]]] = {
+    **CHANGES,
+    **WORD_CHANGES,
+    DropRecords: drop_records,
+}
 
 
 def _batches(keys: tuple[Key, ...]) -> list[tuple[Key, ...]]:

@@ -18,6 +18,7 @@ from thusfar.drive import Steps
 from thusfar.errors import InvalidGroupError, OptionsError, ThreadInUseError
 from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
+from thusfar.storage.records import FINGERPRINT, DropRecords
 from thusfar.storage.rows import (
     LEADS,
     LIVE,
@@ -87,6 +88,7 @@ def redact_steps(ctx: Context, clock: Clock, message_ids: tuple[str, ...]) -> St
         q.SetState(tuple(n for n, row in stranded.items() if row.state == LIVE), STRANDED),
         q.ClearPending(closed),
         q.DropArtifacts(tuple(row.key for row in artifacts)),
+        DropRecords(FINGERPRINT, ctx.thread_id),
     ]
     lost = _Lost({**erased, **stranded}, frozenset(erased), frozenset(closed) | erased.keys())
     changes += yield from _chained_anew(ctx, lost, clock(), salt=new_salt())
@@ -171,7 +173,10 @@ def delete_branch_steps(ctx: Context, clock: Clock, message_id: str) -> Steps[Er
     artifacts: list[ArtifactRow] = yield q.ReadArtifacts(ctx.thread_id)
     lost = [a.key for a in artifacts if any(lo <= a.node <= hi for lo, hi in spans)]
     ids: list[str] = []
-    changes: list[Any] = [q.DropArtifacts(tuple(lost))]
+    changes: list[Any] = [
+        q.DropArtifacts(tuple(lost)),
+        DropRecords(FINGERPRINT, ctx.thread_id),
+    ]
     for low, high in reversed(spans):
         rows: list[NodeRow] = yield q.ReadNodes(low, high)
         ids[:0] = [id_of(row) for row in rows]

@@ -1,0 +1,30 @@
+"""Records: forgetting what was kept beside a thread, in the write that erases what it tells of."""
+
+from __future__ import annotations
+
+import msgspec
+
+from thusfar.drive import Steps
+
+FINGERPRINT = "fingerprint"
+"""Kind of the records that hold digests of a request; they go with any message of their thread."""
+
+
+class DropRecords(msgspec.Struct, frozen=True, gc=False):
+    """Delete the records of one kind that belong to a thread.
+
+    Attributes:
+        kind: The kind.
+        thread_id: The thread.
+    """
+
+    kind: str
+    thread_id: str
+
+
+def drop_records(namespace: str, change: DropRecords) -> Steps[None]:
+    """Carry out `DropRecords` in SQL."""
+    yield (
+        "DELETE FROM thusfar_record WHERE namespace = ? AND thread_id = ? AND kind = ?",
+        (namespace, change.thread_id, change.kind),
+    )
