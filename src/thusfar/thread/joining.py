@@ -195,7 +195,7 @@ def _steps(items: list[_Item], *, together: bool) -> list[_Item]:
             continue
         while waiting and _goes_on(step, waiting[-1]):
             step = _Item(_bare(step.message), [*step.slots, *waiting.pop().slots])
-        if together and placed and _goes_with(placed[-1], step):
+        while together and placed and _goes_with(placed[-1], step):
             step = _Item(_bare(placed[-1].message), [*placed.pop().slots, *step.slots])
         placed.append(step)
         if any(call.waits for call in step.calls):
@@ -271,6 +271,7 @@ def _speaker(item: _Item) -> str:
 
 def _identify(items: list[_Item], wire: str) -> None:
     """Give ids to calls without one and to those of an id used before, with their results."""
+    taken = {s.part.id for item in items for s in item.calls if isinstance(s.part, ToolCall)}
     used: set[str] = set()
     for item in items:
         calls = item.calls
@@ -280,7 +281,8 @@ def _identify(items: list[_Item], wire: str) -> None:
             if isinstance(part, ToolCall):
                 again = part.id in used and wire in _UNIQUE
                 if (part.id is None and needed) or again:
-                    part = slot.part = msgspec.structs.replace(part, id=_fresh(part.id, used))
+                    part = slot.part = msgspec.structs.replace(part, id=_fresh(part.id, taken))
+                    taken.add(part.id)
                 used.add(part.id or "")
             elif isinstance(part, ToolResult) and slot.answers is not None:
                 call = slot.answers.part
@@ -290,8 +292,8 @@ def _identify(items: list[_Item], wire: str) -> None:
                     slot.part = msgspec.structs.replace(part, call_id=call.id, name=name)
 
 
-def _fresh(call_id: str | None, used: set[str]) -> str:
+def _fresh(call_id: str | None, taken: set[str | None]) -> str:
     base, number = call_id or "call", 1 if call_id is None else 2
-    while f"{base}_{number}" in used:
+    while f"{base}_{number}" in taken:
         number += 1
     return f"{base}_{number}"
