@@ -101,4 +101,4 @@ def test_it_answers_the_small_contracts_with_the_same_answers() -> None:
     assert model.generate_text(model="m", prompt="Two and two?").text == "Four."
     assert model.generate_text(model="m", prompt="Two and two?").text == "Whole."
     assert model.generate_object(prompt="Two and two?", schema={}).value == {"n": 4}
-    assert [call.prompt for call in model.calls] == ["Two and two?"] * 2
+    assert [call.prompt for call in model.calls] == ["Two and two?"] * 3

@@ -445,7 +445,7 @@ def test_an_awaited_call_is_cancelled_when_it_takes_too_long():
                 cancelled.append(True)
             return ""
 
-    limits = RunLimits(step_timeout_seconds=0.01)
+    limits = RunLimits(step_timeout_seconds=0.5)
     process = Process([Task(id="a")], model=Hanging(), limits=limits)
 
     outcome = asyncio.run(process.run())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from thusfar.codec import parse_json
 from thusfar.dialects import dialect
@@ -14,6 +14,8 @@ from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import unreadable
 from thusfar.models.port import ModelReply
 from thusfar.planner.sealing import Assembled
+
+_FENCE: Final = "```"
 
 
 def small_arguments(
@@ -59,18 +61,36 @@ def object_of(reply: ModelReply) -> GeneratedObject:
     Raises:
         ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when a whole answer is not JSON.
     """
+    return object_from(text_of(reply))
+
+
+def unfenced(text: str) -> str:
+    """Take off the fence of a code block that is the whole text."""
+    bare = text.strip()
+    first, newline, rest = bare.partition("\n")
+    if newline and first.startswith(_FENCE) and rest.endswith(_FENCE) and " " not in first.strip():
+        return rest.removesuffix(_FENCE)
+    return bare
+
+
+def object_from(made: GeneratedText) -> GeneratedObject:
+    """Read the JSON value of a text; `None` where it ended before it was whole.
+
+    Raises:
+        ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when a whole text is not JSON.
+    """
     value = None
     try:
-        value = parse_json(reply.text)
+        value = parse_json(unfenced(made.text))
     except TranscriptError:
-        if reply.finish == "stop":
+        if made.finish == "stop":
             raise unreadable() from None
     return GeneratedObject(
         value=value,
-        finish=reply.finish,
-        input_tokens=reply.usage.input_tokens,
-        output_tokens=reply.usage.output_tokens,
-        request_id=reply.request_id,
+        finish=made.finish,
+        input_tokens=made.input_tokens,
+        output_tokens=made.output_tokens,
+        request_id=made.request_id,
     )
 
 

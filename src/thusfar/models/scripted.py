@@ -12,9 +12,9 @@ from thusfar.capacity import ModelCapacity
 from thusfar.dialects import dialect as dialect_named
 from thusfar.errors import OptionsError, ProviderError
 from thusfar.messages import Message, Part, Text, ToolCall
-from thusfar.models.contracts import GeneratedText, as_text
+from thusfar.models.contracts import GeneratedObject, GeneratedText, as_text
 from thusfar.models.events import events_of
-from thusfar.models.objects import SmallContracts, text_of
+from thusfar.models.objects import SmallContracts, object_from, text_of
 from thusfar.models.port import ModelEvent, ModelReply, Replied, Usage
 
 Answer = str | GeneratedText | ModelReply | ToolCall | Message | Exception | Callable[..., Any]
@@ -120,6 +120,32 @@ class Scripted(SmallContracts):
         if isinstance(answer, ModelReply | Message | ToolCall | tuple):
             return text_of(self._reply(answer))
         return answer
+
+    def generate_object(
+        self,
+        *,
+        model: str = "",
+        schema: Any,
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+    ) -> GeneratedObject:
+        """Give the next answer as a JSON value; otherwise as `generate_text`.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, as for `generate_text`.
+            ProviderError: as scripted, and `PROVIDER_ANSWER_INVALID` for what is not JSON.
+        """
+        del schema
+        made = self.generate_text(
+            model=model,
+            prompt=prompt,
+            messages=messages,
+            system=system,
+            max_output_tokens=max_output_tokens,
+        )
+        return made if isinstance(made, GeneratedObject) else object_from(as_text(made))
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Give the next answer; see `Model`."""

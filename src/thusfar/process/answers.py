@@ -13,9 +13,9 @@ import msgspec
 
 from thusfar.codec import parse_json, require_json
 from thusfar.errors import TranscriptError
+from thusfar.models.objects import unfenced
 from thusfar.process.tasks import Task, Transition
 
-_FENCE: Final = "```"
 _TARGET: Final = ("goTo", "go_to")
 _INTENT: Final = ("intent",)
 _STEP_AFTER: Final = ("stepAfter", "step_after")
@@ -84,18 +84,9 @@ def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answe
 def _decoded(text: str) -> Any:
     """Decode the text, or the one code block that is the whole of it; `None` when it is no JSON."""
     try:
-        return parse_json(_unfenced(text), where="an answer")
+        return parse_json(unfenced(text), where="an answer")
     except TranscriptError:
         return None
-
-
-def _unfenced(text: str) -> str:
-    """Take off the fence of a code block that is the whole text."""
-    bare = text.strip()
-    first, newline, rest = bare.partition("\n")
-    if newline and first.startswith(_FENCE) and rest.endswith(_FENCE) and " " not in first.strip():
-        return rest.removesuffix(_FENCE)
-    return bare
 
 
 def _is_transition(task: Task, value: Mapping[str, Any]) -> bool:

@@ -20,7 +20,8 @@ from thusfar.errors import (
     RetriesExhaustedError,
     TaskFailedError,
 )
-from thusfar.models.contracts import GeneratedObject
+from thusfar.models.contracts import GeneratedObject, GeneratedText
+from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answering import CallFunction, CallModel, timed_out
 from thusfar.process.answers import Answer, Chosen, Outputs, Refused, read_answer
 from thusfar.process.criteria import criteria_hold
@@ -151,13 +152,23 @@ def _generated(run: Run, model: Any, planned: PlannedPrompt, left: float | None)
     """Get the answer: from a tape that is replayed, else from the model."""
     tape = run.process.tape
     if tape is None:
-        return (yield _call(run, model, planned, left))
-    call = called(run.process.id, planned)
+        return (yield from _asked(run, model, planned, left))
+    call = called(run.process.id, planned, tape.digests)
     if isinstance(tape, Replay):
         return tape.answer(call)
-    made = yield _call(run, model, planned, left)
+    made = yield from _asked(run, model, planned, left)
     tape.keep_call(call, made)
     return made
+
+
+def _asked(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> Steps[Any]:
+    """Ask the model; what it wrote instead of the JSON asked for counts as no answer."""
+    try:
+        return (yield _call(run, model, planned, left))
+    except ProviderAnswerError:
+        if planned.schema is None:
+            raise
+        return GeneratedText(text="")
 
 
 def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> CallModel:

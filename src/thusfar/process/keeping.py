@@ -204,9 +204,9 @@ class Keeper:
             number=number,
             task_id=task_id,
             recorded=recorded,
-            position=json_text(msgspec.to_builtins(position)),
-            changes=json_text(changes),
-            tape=json_text(msgspec.to_builtins(self.capture.take())),
+            position=_text(position),
+            changes=_text(changes),
+            tape=_text(self.capture.take()),
             created_at=now,
         )
 
@@ -230,7 +230,7 @@ class Keeper:
             status=status,
             revision=number,
             recorded=recorded,
-            position=json_text(msgspec.to_builtins(bare)),
+            position=_text(bare),
             outcome=outcome,
             origin=self.origin,
             holder=self.holder,
@@ -314,8 +314,7 @@ def load_steps(
 
 def entry_row(run_id: str, path: str, entry: Entry, number: int) -> r.RunEntryRow:
     """Write the row of an entry."""
-    body = json_text(msgspec.to_builtins(entry))
-    return r.RunEntryRow(run_id, path, entry.seq, number, body)
+    return r.RunEntryRow(run_id, path, entry.seq, number, _text(entry))
 
 
 def read_entry(row: r.RunEntryRow) -> Entry:
@@ -366,6 +365,14 @@ def exists(run_id: str) -> RunExistsError:
         fix="Resume it, or begin one under another id.",
         run_id=run_id,
     )
+
+
+def _text(value: Any) -> str:
+    """Write JSON text, fast where that is possible; all values were JSON before."""
+    try:
+        return msgspec.json.encode(value).decode()
+    except (ValueError, OverflowError, RecursionError, msgspec.MsgspecError):
+        return json_text(msgspec.to_builtins(value))
 
 
 def _position(run_id: str, text: str) -> Position:

@@ -53,12 +53,14 @@ class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         system: The system message.
         text: The user message.
+        pieces: The same in pieces, most of which are those of the prompt before.
         schema: JSON Schema for native structured output; `None`: plain text is asked for.
         receipt: What it holds.
     """
 
     system: str
     text: str
+    pieces: tuple[str, ...]
     schema: Any
     receipt: StepReceipt
 
@@ -159,7 +161,14 @@ def _planned(
         parts=_sizes(prompt, facts),
         history=log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
     )
-    return PlannedPrompt(system=prompt.system, text=prompt.text, schema=schema, receipt=receipt)
+    texts = tuple([piece.text for piece in prompt.pieces])
+    return PlannedPrompt(
+        system=prompt.system,
+        text="".join(texts),
+        pieces=texts,
+        schema=schema,
+        receipt=receipt,
+    )
 
 
 def _partial() -> OptionsError:

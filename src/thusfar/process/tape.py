@@ -15,7 +15,6 @@ from typing import Any, Literal
 import msgspec
 
 from thusfar._options import check_choice
-from thusfar.codec import json_text
 from thusfar.errors import OptionsError, ReplayDivergedError
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.process.planning import PlannedPrompt
@@ -32,7 +31,8 @@ class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defa
         task: The task.
         step: The step of its run, from 1.
         attempt: The attempt, from 1.
-        prompt: Digest of system text and prompt, which shows the schema too.
+        prompt: Digest of system text and prompt, which shows the schema too; see
+            `PromptDigests`.
         text: The answer, where it was text.
         value: The answer, where it was a native structured one.
         native: Whether it was.
@@ -94,6 +94,34 @@ class Tape(msgspec.Struct, frozen=True, kw_only=True):
             ) from None
 
 
+class PromptDigests:
+    """Digests of prompts; of what a prompt has in common with the one before, only once.
+
+    The digest is the SHA-256 of the system text, a NUL and the prompt, in UTF-8.
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[tuple[str, str], list[tuple[str, Any]]] = {}
+
+    def digest(self, process_id: str, planned: PlannedPrompt) -> str:
+        """Write the digest of a prompt, with its tag."""
+        key = (process_id, planned.receipt.task_id)
+        texts = (f"{planned.system}\0", *planned.pieces)
+        known = self._last.get(key, [])
+        common = 0
+        for (text, _), now in zip(known, texts, strict=False):
+            if text != now:
+                break
+            common += 1
+        made = known[:common]
+        hasher = made[-1][1].copy() if made else hashlib.sha256()
+        for text in texts[common:]:
+            hasher.update(text.encode("utf-8", "surrogatepass"))
+            made.append((text, hasher.copy()))
+        self._last[key] = made
+        return f"sha256:{hasher.hexdigest()}"
+
+
 class Capture:
     """Records the runs it is passed to.
 
@@ -101,6 +129,7 @@ class Capture:
     """
 
     def __init__(self) -> None:
+        self.digests = PromptDigests()
         self._records: list[TapedCall | TapedTime] = []
 
     @property
@@ -147,6 +176,7 @@ class Replay:
     ) -> None:
         check_choice("Replay()", "prompts", prompts, ("strict", "warn", "ignore"))
         self._records = Tape.of(tape).records
+        self.digests = PromptDigests()
         self._next = 0
         self._prompts = prompts
         self.changed: list[str] = []
@@ -196,16 +226,15 @@ class Replay:
         return self._records[self._next - 1]
 
 
-def called(process_id: str, planned: PlannedPrompt) -> TapedCall:
+def called(process_id: str, planned: PlannedPrompt, digests: PromptDigests) -> TapedCall:
     """Name a call by its place and its prompt."""
     receipt = planned.receipt
-    body = json_text([planned.system, planned.text]).encode()
     return TapedCall(
         process=process_id,
         task=receipt.task_id,
         step=receipt.step,
         attempt=receipt.attempt,
-        prompt=f"sha256:{hashlib.sha256(body).hexdigest()}",
+        prompt=digests.digest(process_id, planned),
     )
 
 
