@@ -16,7 +16,7 @@ from thusfar.errors import StorageClosedError
 from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Steps, check_id, now
 from thusfar.storage.fulltext_memory import WORD_ANSWERS, WORD_CHANGES, Words, forget_words
-from thusfar.storage.records import DropRecords
+from thusfar.storage.records import DropRecords, drop_held
 from thusfar.storage.rows import (
     REDACTED,
     ArtifactRow,
@@ -302,11 +302,6 @@ def _drop_artifacts(space: Space, change: q.DropArtifacts) -> None:
         space.artifacts.pop(key, None)
 
 
-def _drop_records(space: Space, change: DropRecords) -> None:
-    gone = (change.kind, change.thread_id)
-    space.records = {k: v for k, v in space.records.items() if (v.kind, v.thread_id) != gone}
-
-
 def _drop_tallies(space: Space, change: q.DropTallies) -> None:
     space.tallies = {
         k: v for k, v in space.tallies.items() if not change.low <= k[1] <= change.high
@@ -398,6 +393,6 @@ CHANGES: dict[type, Answer] = {
     q.PutTallies: lambda s, c: s.tallies.update(((r.tokenizer, r.node), r.tokens) for r in c.rows),
     q.DropTallies: _drop_tallies,
     q.PutRecord: lambda s, c: s.records.__setitem__((c.kind, c.key), c),
-    DropRecords: _drop_records,
+    DropRecords: lambda s, c: drop_held(s.records, c),
     **WORD_CHANGES,
 }

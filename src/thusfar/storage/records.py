@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from thusfar.drive import Steps
@@ -28,3 +30,10 @@ def drop_records(namespace: str, change: DropRecords) -> Steps[None]:
         "DELETE FROM thusfar_record WHERE namespace = ? AND thread_id = ? AND kind = ?",
         (namespace, change.thread_id, change.kind),
     )
+
+
+def drop_held(records: dict[Any, Any], change: DropRecords) -> None:
+    """Carry out `DropRecords` on a dict of records."""
+    for key, held in list(records.items()):
+        if (held.kind, held.thread_id) == (change.kind, change.thread_id):
+            del records[key]
