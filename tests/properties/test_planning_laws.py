@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 from itertools import pairwise
 from typing import Any
@@ -14,6 +15,7 @@ from thusfar import (
     InputBudget,
     Runtime,
     Scripted,
+    compact_now_sync,
     dialect,
     history,
     per_message,
@@ -21,11 +23,16 @@ from thusfar import (
     preview_sync,
     summarize,
 )
+from thusfar.drive import drive
 from thusfar.errors import (
+    HistoryError,
     RepresentationUnavailableError,
     RequestCompositionError,
     RequestTooLargeError,
 )
+from thusfar.planner.planning import plan_steps
+from thusfar.runtime.arguments import said_to
+from thusfar.runtime.beginning import begin_sync
 from thusfar.testing import transcripts
 from thusfar.units import group
 
@@ -140,6 +147,58 @@ def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages
 
 
 @given(transcripts(), SETTINGS)
+@settings(max_examples=300, deadline=None)
+def test_no_fidelity_is_given_away_that_fitted(messages, drawn):
+    """Under the watermark the best that is ready and fits it is sent, else the best within max."""
+    said = Said(messages, drawn)
+    try:
+        planned = said.plan()
+    except RequestCompositionError:
+        return
+
+    budget, sent = said.arguments["budget"], planned.receipt.input_tokens
+    evidence = planned.inspect()
+    chosen = next(each for each in evidence.candidates if each.selected)
+    limit = budget.optimize_at if sent <= budget.optimize_at else budget.max
+    better = evidence.candidates[: evidence.candidates.index(chosen)]
+    for each in better:
+        assert not each.available or sent - chosen.tokens + each.tokens > limit, each
+        assert each.reason in ("over-limit", "unavailable")
+    for each in evidence.candidates[len(better) + 1 :]:
+        assert each.reason in ("lower-fidelity", "unprepared", "unavailable")
+
+
+class Asked:
+    """Answers the questions of a plan, counts them, and stops at too many."""
+
+    MOST = 40
+
+    def __init__(self, edge: Any) -> None:
+        self.edge, self.questions = edge, 0
+
+    def __call__(self, question: Any) -> Any:
+        self.questions += 1
+        assert self.questions <= self.MOST, "a plan that does not end"
+        return self.edge._answer(question)
+
+
+@given(transcripts(max_turns=12), SETTINGS, st.sampled_from(["ok", "", RuntimeError("no")]))
+@settings(max_examples=150, deadline=None)
+def test_a_plan_ends_after_few_questions_whatever_it_is_answered(messages, drawn, answer):
+    arguments = Said(messages, drawn, answer).arguments
+    runtime = arguments.pop("runtime")
+    arguments["count_tokens"] = lambda **_: 10**6  # a counter that never lets anything through
+    said = said_to("plan", messages, arguments.pop("model"), arguments)
+    edge = begin_sync(said, runtime)
+    asked = Asked(edge)
+
+    with contextlib.suppress(RequestCompositionError):
+        drive(plan_steps(edge.facts), asked)
+
+    assert asked.questions <= 12, "a search, two attempts for each summary, and three counts"
+
+
+@given(transcripts(), SETTINGS)
 @settings(max_examples=200, deadline=None)
 def test_no_summary_covers_an_open_call_or_cuts_an_exchange(messages, drawn):
     said = Said(messages, drawn)
@@ -160,13 +219,20 @@ def test_no_summary_covers_an_open_call_or_cuts_an_exchange(messages, drawn):
         assert exchange <= kept or not exchange & kept or drawn["keep_user"], "cut inside"
 
 
-@given(transcripts(), SETTINGS)
-@settings(max_examples=200, deadline=None)
-def test_plan_and_preview_agree_and_a_preview_makes_nothing(messages, drawn):
+@given(transcripts(), SETTINGS, st.none() | st.integers(0, 30))
+@settings(max_examples=300, deadline=None)
+def test_plan_and_preview_agree_and_a_preview_makes_nothing(messages, drawn, prepared):
+    """Also where a summary of an earlier, or of the whole, conversation is ready."""
     said = Said(messages, drawn)
+    if prepared is not None:
+        with contextlib.suppress(HistoryError):
+            compact_now_sync(messages[: len(messages) - prepared], **said.arguments)
+        said.model.calls.clear()
+    kept = said.artifacts()
 
     shown = preview_sync(messages, **said.arguments)
     assert said.model.calls == [], "a preview called the model"
+    assert said.artifacts() == kept, "a preview wrote something"
     try:
         planned = said.plan()
     except RequestCompositionError:

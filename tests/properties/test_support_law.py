@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from thusfar import Message, SummaryOptions, summarize
+from thusfar import (
+    InputBudget,
+    Message,
+    Runtime,
+    Scripted,
+    SummaryOptions,
+    Thread,
+    history,
+    plan,
+    summarize,
+)
 from thusfar.artifacts import Artifact, artifact_key, chain_over, identity_of
 from thusfar.drive import drive
+from thusfar.runtime.keeping import usable
+from thusfar.storage.memory import MemoryStore
 from thusfar.summaries.making import make_summary
 from thusfar.summaries.rendering import quoted
 from thusfar.summaries.values import ReadRange, SummaryJob, SupportAnswer, SupportCall
@@ -98,3 +111,64 @@ def test_regenerate_costs_the_whole_range_each_time_and_digest_nothing():
 
     assert artifact.source_tokens == sum(SIZES[:2000])
     assert calls == 2
+
+
+class Words:
+    name = "words"
+    confidence = "exact"
+
+    def count_many(self, texts: list[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+
+def thorough(**asked: Any) -> str:
+    """As much as may be accepted: the worst that a willing model can do."""
+    return "s " * min(MOST_TOKENS * 87 // 100, len(asked["prompt"].split()) * 4 // 10)
+
+
+MOST_TOKENS = 200
+GROUP = 20  # messages stored between two requests
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [summarize.rolling(), summarize.hierarchical(), summarize.adaptive()],
+    ids=lambda strategy: strategy.kind,
+)
+def test_a_conversation_of_5000_messages_stays_within_the_law_through_its_plans(strategy: Any):
+    model = Scripted(lambda call: thorough(prompt=call.prompt))
+    runtime = Runtime(MemoryStore(), summariser=model)
+    thread = Thread("long", store=runtime.store)
+    arguments: dict[str, Any] = {
+        "thread": thread,
+        "model": "gpt-4o",
+        "counter": Words(),
+        "budget": InputBudget(max=6_000),
+        "policy": history(recent=40, summary={"strategy": strategy, "max_tokens": MOST_TOKENS}),
+        "runtime": runtime,
+    }
+    sealed: list[Any] = []
+
+    async def main() -> None:
+        for low in range(0, MESSAGES, GROUP):
+            thread.sync.append(TALK[low : low + GROUP])
+            planned = await plan(**arguments)
+            sealed.append(planned.receipt)
+            await planned.accept()
+            await runtime.drain()
+
+    asyncio.run(main())
+
+    rows = runtime.store._spaces["default"].artifacts.values()
+    newest = max((usable(row, 0).artifact for row in rows), key=lambda made: made.messages)
+    n = sum(SIZES[: newest.messages])
+    law = n * (1 + 2 * MOST_TOKENS / (n / newest.ranges))
+    fixed = min(len(f"{call.system} {call.prompt}".split()) for call in model.calls)
+    sent = sum(len(call.prompt.split()) for call in model.calls)
+    assert newest.messages > MESSAGES - 400
+    assert newest.source_tokens == n, "a range was sent twice or left out"
+    assert newest.spent_tokens <= law
+    assert sent - fixed * len(model.calls) <= newest.spent_tokens, "something is not counted"
+    assert all(receipt.input_tokens <= 6_000 for receipt in sealed)
+    assert all(receipt.history.view.omitted == () for receipt in sealed)
+    assert sum("HISTORY_SUMMARY_INLINE" in str(receipt.warnings) for receipt in sealed) == 0

@@ -26,7 +26,7 @@ from thusfar import (
     summarize,
 )
 from thusfar.artifacts import artifact_key, identity_of
-from thusfar.errors import CorruptRecordError, OptionsError
+from thusfar.errors import OptionsError
 from thusfar.planner.receipt import StoredReceipt
 from thusfar.storage.memory import MemoryStore
 from thusfar.thread.handle import Thread
@@ -165,15 +165,18 @@ def test_a_stored_summary_holds_no_text_of_the_transcript_nor_of_the_instruction
     assert "short" in row.body
 
 
-def test_a_damaged_summary_is_told_and_never_skipped():
+def test_a_damaged_summary_is_told_and_made_anew():
     arguments = setting()
     plan_sync(talk(12), **arguments)
     space = arguments["runtime"].store._spaces["default"]
     (row,) = space.artifacts.values()
     space.artifacts[row.key] = msgspec.structs.replace(row, body="{")
 
-    with pytest.raises(CorruptRecordError):
-        plan_sync(talk(12), **arguments)
+    planned = plan_sync(talk(12), **arguments)
+
+    assert "SUMMARY_DAMAGED" in {warning.code for warning in planned.receipt.warnings}
+    assert planned.receipt.history.view.summarised == ((0, 8),)
+    assert [each.body == "{" for each in space.artifacts.values()] == [False]
 
 
 # Staleness
@@ -333,11 +336,28 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 import msgspec
-from test_managed_history import plan_sync, setting, talk, Runtime
+from test_managed_history import InputBudget, plan_sync, setting, talk, Runtime
 arguments = setting()
-arguments["runtime"] = Runtime(new_id=lambda: "request_1")
+from thusfar import context, droppable, offloadable, prefer, preview_sync, RequestTooLargeError
+from thusfar.storage.memory import MemoryStore
+store = MemoryStore()
+arguments["runtime"] = Runtime(store, new_id=lambda: "request_1")
+arguments["budget"] = InputBudget(max=250)
+arguments["use"] = [
+    droppable(prefer(context(f"part-{i}", f"text {i} " * 9, priority=i % 3), f"short {i}"))
+    for i in range(20)
+] + [offloadable(context("long", "word " * 90))]
+arguments["tools"] = [
+    {"type": "function", "function": {"name": f"tool-{i}", "parameters": {"type": "object"}}}
+    for i in range(3)
+]
 planned = plan_sync(talk(30), **arguments)
-made = (planned.receipt, planned.inspect(), planned.kwargs, planned.fingerprint)
+shown = preview_sync(talk(31), **arguments)
+try:
+    plan_sync(talk(30), system="rule " * 9000, **arguments)
+except RequestTooLargeError as error:
+    refused = (str(error), error.facts, error.diagnostics)
+made = (planned.receipt, planned.inspect(), planned.kwargs, planned.fingerprint, shown, refused)
 sys.stdout.buffer.write(msgspec.json.encode(made, order="deterministic"))
 """
 
