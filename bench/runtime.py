@@ -43,9 +43,7 @@ def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
     """Time bare calls and generated turns alternately. Unit of the answer: milliseconds."""
     ours, theirs = [], []
     with LoopbackServer(lambda received: Answer(text="A short answer."), validate=False) as server:
-        client = OpenAI(
-            api_key="test", base_url=server.base_url("openai-chat"), max_retries=0
-        )
+        client = OpenAI(api_key="test", base_url=server.base_url("openai-chat"), max_retries=0)
         model = OpenAIChat("gpt-5", client=client)
         runtime = Runtime(store)
         thread = seeded(store, f"bench-{policy}")

@@ -130,11 +130,11 @@ class PostgresSql(Sql):
                 return False
         else:
             thread_id, owner, *moved = astuple(head)[:-2]
-            yield SETTLE_HEAD, (branch,)
             if before is None:
-                yield ADD_HEAD, (ns, thread_id, owner, *moved, branch)
+                written = ADD_HEAD, (ns, thread_id, owner, *moved, branch)
             else:
-                yield MOVE_HEAD, (*moved, branch, ns, thread_id, owner)
+                written = MOVE_HEAD, (*moved, branch, ns, thread_id, owner)
+            yield Together(((SETTLE_HEAD, (branch,)), written))
         yield Many(ADD_NODE, nodes)
         yield _COMMIT
         self.busy = False
