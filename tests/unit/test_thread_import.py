@@ -356,3 +356,32 @@ def test_the_sub_agents_of_a_printed_stream_are_told_apart_by_their_call() -> No
     ]
     imported: Any = told.info().metadata["imported"]
     assert [each["call"] for each in imported["sidechains"]] == ["k1", "k2"]
+
+
+def test_messages_of_every_dialect_can_be_appended_as_dicts_and_as_objects() -> None:
+    from langchain_core.messages import AIMessage, HumanMessage, messages_to_dict
+    from pydantic_ai.messages import ModelRequest, UserPromptPart
+
+    told = _new()
+
+    told.append({"role": "user", "parts": [{"text": "gemini"}]})
+    told.append([{"role": "model", "parts": [{"text": "gemini"}]}])
+    told.append(HumanMessage("langchain"))
+    told.append([AIMessage("langchain")])
+    told.append(messages_to_dict([HumanMessage("langchain")]))
+    told.append(ModelRequest(parts=[UserPromptPart("pydantic-ai")]))
+    told.append({"role": "assistant", "parts": [{"type": "text", "text": "canonical"}]})
+
+    assert [(m.role, m.text) for m in told.read().messages] == [
+        ("user", "gemini"),
+        ("assistant", "gemini"),
+        ("user", "langchain"),
+        ("assistant", "langchain"),
+        ("user", "langchain"),
+        ("user", "pydantic-ai"),
+        ("assistant", "canonical"),
+    ]
+    sound(told)
+    for bad in ({"parts": []}, {"role": "user", "parts": [{"type": "text", "txt": "x"}]}, b"x"):
+        with pytest.raises(InvalidMessageError):
+            told.append(bad)  # type: ignore[arg-type]

@@ -136,14 +136,28 @@ def as_messages(messages: Messages) -> tuple[Message, ...]:
 
 
 def lift_all(messages: Sequence[Any]) -> list[Message]:
-    """Read foreign messages; their dialect is detected from all of them together."""
-    plain = [m if isinstance(m, Message) else _plain(m) for m in messages]
-    canonical = [m for m in plain if not isinstance(m, Message)]
-    if all("parts" in m for m in canonical):
-        return [m if isinstance(m, Message) else _from_json(m) for m in plain]
+    """Read foreign messages; their dialect is detected from all of them together.
+
+    Objects are read as they are, since some dialects are of objects; what no dialect reads so is
+    read as the JSON of it.
+    """
     from thusfar.thread.foreign import lift
 
+    if not all(isinstance(m, Message | Mapping) for m in messages):
+        try:
+            return lift(messages)
+        except InvalidMessageError:
+            pass
+    plain = [m if isinstance(m, Message) else _plain(m) for m in messages]
+    canonical = [m for m in plain if not isinstance(m, Message)]
+    if all("parts" in m and not _of_others(m["parts"]) for m in canonical):
+        return [m if isinstance(m, Message) else _from_json(m) for m in plain]
     return lift(plain)
+
+
+def _of_others(parts: Any) -> bool:
+    """Tell whether parts are those of Gemini or of pydantic-ai, which name no `type`."""
+    return isinstance(parts, list) and any(isinstance(p, dict) and "type" not in p for p in parts)
 
 
 def _plain(message: Any) -> Any:
