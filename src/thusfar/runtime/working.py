@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,7 +20,7 @@ import msgspec
 
 from thusfar.artifacts import Artifact, SourceArtifact
 from thusfar.drive import Steps, adrive, drive
-from thusfar.errors import SummaryFailedError
+from thusfar.errors import StorageError, SummaryFailedError
 from thusfar.planner.questions import Prepare, Prepared
 from thusfar.runtime.keeping import (
     Lease,
@@ -154,7 +155,8 @@ class Work:
             return drive(self.steps(), self._answer)
         finally:
             if self.lease is not None:
-                self.store.run(release_steps(self.lease))
+                with suppress(StorageError):  # it ends by itself, and what was made is kept
+                    self.store.run(release_steps(self.lease))
 
     async def arun(self) -> Prepared:
         """Do the work without blocking the event loop."""
@@ -162,7 +164,8 @@ class Work:
             return await adrive(self.steps(), self._aanswer)
         finally:
             if self.lease is not None:
-                await self.store.arun(release_steps(self.lease))
+                with suppress(StorageError):
+                    await self.store.arun(release_steps(self.lease))
 
     def _answer(self, question: Any) -> Any:
         match question:
