@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thusfar.dialects.base import Dialect
+from thusfar.models.strict import is_strict
 from thusfar.planner.sealing import Assembled
 
 
@@ -34,8 +35,7 @@ def _openai_chat(request: Assembled, messages: list[Any], model: str, most: int 
     _put(made, "tools", list(request.tools))
     _put(made, "max_completion_tokens", most)
     if request.schema is not None:
-        named = {"name": "output", "schema": _schema(request.schema)}
-        made["response_format"] = {"type": "json_schema", "json_schema": named}
+        made["response_format"] = {"type": "json_schema", "json_schema": _named(request.schema)}
     return made
 
 
@@ -45,8 +45,7 @@ def _openai_responses(request: Assembled, messages: list[Any], model: str, most:
     _put(made, "tools", list(request.tools))
     _put(made, "max_output_tokens", most)
     if request.schema is not None:
-        named = {"type": "json_schema", "name": "output", "schema": _schema(request.schema)}
-        made["text"] = {"format": named}
+        made["text"] = {"format": {"type": "json_schema", **_named(request.schema)}}
     return made
 
 
@@ -104,6 +103,13 @@ _WRITERS: Final = {
 def _put(made: dict[str, Any], name: str, value: Any) -> None:
     if value is not None and value != [] and value != {}:
         made[name] = value
+
+
+def _named(schema: Any) -> dict[str, Any]:
+    """Name a schema, and have it enforced where it can be."""
+    made = _schema(schema)
+    strict = {"strict": True} if is_strict(made) else {}
+    return {"name": "output", "schema": made, **strict}
 
 
 def _schema(schema: Any) -> Any:
