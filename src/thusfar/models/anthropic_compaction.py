@@ -50,8 +50,8 @@ def compaction_arguments(wanted: ProviderHistorySummaryInput, model: str) -> dic
     made: dict[str, Any] = {
         "model": model,
         "messages": placed.messages,
-        "compaction": {"type": "summarize"},
         "betas": [BETA],
+        "extra_body": {"compaction": {"type": "summarize"}},  # older SDKs have no name for it
     }
     if placed.system:
         made["system"] = placed.system
