@@ -1,8 +1,10 @@
 """Measure appends to threads and reads of them beside raw SQL and other session stores, in one run.
 
 All contenders of a race get the same durability setting and texts of the same length, on the same
-disk, and a process of its own each. They take turns, so that what else the machine does falls on
-all of them, and do several operations in a turn, so that caches are their own. Times are what the
+disk, and a process of its own each. They take turns in an order that is drawn anew each time, so
+that what else the machine does, and what one leaves for the disk to do, falls on all of them. They
+do several operations in a turn, so that caches are their own, and one where each waits for the
+disk, which takes far longer and is in another mood every moment. Times are what the
 caller waits; they are compared within a round of turns, and the median of the rounds is shown. A
 round's time is the median of its operations; the column `mean` compares means, in which the
 checkpoints of SQLite's log are, and `quiet` compares the fastest rounds of both, when the machine
@@ -22,6 +24,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import random
 import shutil
 import sys
 import tempfile
@@ -58,8 +61,8 @@ SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 PEER_SIZES = (100, 1_000, 10_000, 100_000)  # filling a peer with a million takes many minutes
 SLOW_SIZES = (100, 1_000, 10_000)  # for peers whose steps read or write the whole conversation
 SETTINGS = ("NORMAL", "FULL")
-RUNS = {"NORMAL": 25, "FULL": 5, "read": 10, "postgres": 5, "postgres read": 5}  # of one turn
-TURNS = {"NORMAL": 2, "FULL": 4, "read": 2, "postgres": 4, "postgres read": 4}  # of one round
+RUNS = {"NORMAL": 25, "FULL": 1, "read": 10, "postgres": 1, "postgres read": 5}  # of one turn
+TURNS = {"NORMAL": 2, "FULL": 20, "read": 2, "postgres": 20, "postgres read": 4}  # of one round
 OURS, RAW, ASYNC = "thusfar", "raw", "async"
 SESSION, ADVANCED, SAVER, ALCHEMY = "SQLiteSession", "Advanced…", "SqliteSaver", "SQLAlchemy…"
 
@@ -91,10 +94,12 @@ def race(lanes: dict[str, Lane], kind: str, rounds: int) -> Laps:
     work = "read" if "read" in kind else "append"
     entrants = sorted((size, name) for name, lane in lanes.items() for size in lane.sizes)
     laps: Laps = {entrant: Lap([], []) for entrant in entrants}
+    order, drawn = list(entrants), random.Random(7)
     for _ in range(rounds):
         spent: dict[Entrant, list[float]] = {entrant: [] for entrant in entrants}
         for _ in range(TURNS[kind]):
-            for size, name in entrants:
+            drawn.shuffle(order)
+            for size, name in order:
                 spent[size, name] += lanes[name].time(size, work, RUNS[kind])
         for entrant, lap in laps.items():
             lap.typical.append(median(spent[entrant]) * 1e6)

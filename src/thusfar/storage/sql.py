@@ -9,6 +9,7 @@ from __future__ import annotations
 
 # ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from collections.abc import Callable
+from itertools import starmap
 from typing import Any, Final, TypeVar
 
 from msgspec.structs import astuple
@@ -119,7 +120,7 @@ class Sql:
     def read_page(self, ask: q.ReadPage) -> Steps[list[PageRow]]:
         """Answer `ReadPage`."""
         rows = yield READ_PAGE, (ask.low, ask.high, self.namespace)
-        return [PageRow(*row) for row in rows]
+        return list(starmap(PageRow, rows))
 
     def read_chains(self, ask: q.ReadChains) -> Steps[list[ChainRow]]:
         """Answer `ReadChains`."""
