@@ -59,6 +59,8 @@ _ERRORS = {
     "RETRIES_EXHAUSTED": "No answer was valid within the retries of a task.",
     "STEP_LIMIT": "A run needed more steps than it was given.",
     "CALL_LIMIT": "A run needed more model calls than it was given.",
+    "TOKEN_LIMIT": "A run needed more tokens than it was given.",
+    "LOOP_DETECTED": "A model gave the same answer in the same state again and again.",
     "STEP_TIMEOUT": "A step or a run took longer than it was given.",
     "INPUT_INVALID": "The input of a process did not fit its schema.",
     "OUTPUT_INVALID": "The output of a process did not fit its schema.",

@@ -306,6 +306,18 @@ class CallLimitError(ProcessError):
     code = "CALL_LIMIT"
 
 
+class TokenLimitError(ProcessError):
+    """A run needed more tokens than it was given."""
+
+    code = "TOKEN_LIMIT"
+
+
+class LoopDetectedError(ProcessError):
+    """A model gave the same answer in the same state again and again."""
+
+    code = "LOOP_DETECTED"
+
+
 class StepTimeoutError(ProcessError):
     """A step, or the run, took longer than it was given; a late answer is not used."""
 

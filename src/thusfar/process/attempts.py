@@ -25,9 +25,10 @@ from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answering import CallFunction, CallModel, timed_out
 from thusfar.process.answers import Answer, Chosen, Outputs, Refused, read_answer
 from thusfar.process.criteria import criteria_hold
+from thusfar.process.loops import LoopCheck
 from thusfar.process.moments import moment_of
 from thusfar.process.outcomes import AnswerRefused, PromptPlanned
-from thusfar.process.planning import PlannedPrompt, plan_attempt
+from thusfar.process.planning import PlannedPrompt, plan_attempt, used_tokens
 from thusfar.process.tape import Replay, called
 from thusfar.process.tasks import CommitChanges, Task, Transition
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from thusfar.process.steps import Run
 
 Made = TypeVar("Made")
-Accepted = tuple[Chosen | Outputs, CommitChanges]
+Accepted = tuple[Chosen | Outputs, CommitChanges, str]
 
 
 def guarded(task_id: str, made: Callable[[], Made]) -> Made:
@@ -60,16 +61,20 @@ def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
     """Ask the model of a task until an answer is good.
 
     Returns:
-        The answer, and what the task's hook asks for beside it.
+        The answer, what the task's hook asks for beside it, and the mark of the answer where loops
+        are looked for.
 
     Raises:
         RetriesExhaustedError: `RETRIES_EXHAUSTED`, when no answer was good.
         NoRouteError: `NO_ROUTE`, when the task can only choose and no transition is open.
         CallLimitError: `CALL_LIMIT`, when the run has no call left.
+        TokenLimitError: `TOKEN_LIMIT`, when the run has too few tokens left.
+        LoopDetectedError: `LOOP_DETECTED`, when the model goes in a circle and was told so.
         RequestTooLargeError: `REQUEST_TOO_LARGE`, when the prompt does not fit.
     """
     process = run.process
     retries = task.max_retries if task.max_retries is not None else process.limits.max_retries
+    loops = LoopCheck(process)
     for attempt in range(1, retries + 2):
         run.attempt = attempt
         visible = _visible(run, task)
@@ -77,9 +82,10 @@ def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
         changes = CommitChanges()
         if isinstance(answer, Outputs) and task.before_commit is not None:
             answer, changes = yield from _reviewed(run, task, answer)
+        answer = loops.checked(task.id, answer, can_retry=attempt <= retries)
         if not isinstance(answer, Refused):
             run.errors = ()
-            return answer, changes
+            return answer, changes, loops.mark
         process.pending = None
         run.errors = process.last_errors = answer.errors
         run.tell(
@@ -139,6 +145,7 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
     left = run.seconds_left()
     if left == 0:
         raise timed_out()
+    run.require_tokens(planned.receipt.request.input_tokens)
     run.take_call()
     run.tell(PromptPlanned(process_id=process.id, receipt=planned.receipt))
     made: Any = yield from _generated(run, model, planned, left)
@@ -152,12 +159,17 @@ def _generated(run: Run, model: Any, planned: PlannedPrompt, left: float | None)
     """Get the answer: from a tape that is replayed, else from the model."""
     tape = run.process.tape
     if tape is None:
-        return (yield from _asked(run, model, planned, left))
+        made = yield from _asked(run, model, planned, left)
+        run.add_tokens(used_tokens(made, planned))
+        return made
     call = called(run.process.id, planned, tape.digests)
     if isinstance(tape, Replay):
-        return tape.answer(call)
-    made = yield from _asked(run, model, planned, left)
-    tape.keep_call(call, made)
+        made, tokens = tape.answer(call)
+    else:
+        made = yield from _asked(run, model, planned, left)
+        tokens = used_tokens(made, planned)
+        tape.keep_call(call, made, tokens)
+    run.add_tokens(tokens)
     return made
 
 

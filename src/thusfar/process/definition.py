@@ -13,7 +13,6 @@ from typing import Any
 
 from thusfar.process.building import graph_of, prompt_texts
 from thusfar.process.checking import findings_of
-from thusfar.process.control import Control, RunHandle
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.log import (
     DETAIL_ITEMS,
@@ -25,10 +24,11 @@ from thusfar.process.log import (
     check_flag,
 )
 from thusfar.process.moments import view_of
-from thusfar.process.outcomes import Listener, Outcome
+from thusfar.process.outcomes import Listener
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
 from thusfar.process.routing import Finding
+from thusfar.process.runnable import Runnable
 from thusfar.process.snapshots import read_snapshot, require_task, write_snapshot
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
@@ -42,7 +42,7 @@ def _utc_now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-class Process:
+class Process(Runnable):
     """An AI workflow: a model is asked again and again, each time for one small task.
 
     The process holds the state the tasks share and the log of what they did. One object runs
@@ -298,71 +298,9 @@ class Process:
         for entry in commit.entries:
             self.log.add(entry)
         self._state.replace(commit.values)
-        self.position.at = commit.go_to
-        self.position.callers = commit.callers
-        self.position.steps += 1
+        self.position = self.position.behind(commit)
         self.pending = None
         self.last_errors = ()
-
-    async def run(
-        self,
-        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
-        *,
-        tape: Capture | Replay | None = None,
-    ) -> Outcome:
-        """Run to an end.
-
-        Args:
-            input: Values merged into the state before the first step of a run.
-            tape: A `Capture` that records the run, or a `Replay` that answers it.
-
-        Returns:
-            How it ended. A failure is an outcome and not an exception: what was committed before
-            it stays, and nothing of the step that failed does.
-
-        Raises:
-            InvalidDefinitionError: `INVALID_DEFINITION`, when `check()` finds what stops a run.
-            ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
-        """
-        from thusfar.process.answering import adriven
-        from thusfar.process.running import run_steps
-
-        return await adriven(run_steps(self, input, tape=tape))
-
-    def start(
-        self,
-        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
-        *,
-        tape: Capture | Replay | None = None,
-    ) -> RunHandle:
-        """Start a run in the running event loop, with a handle to pause and to end it.
-
-        Awaited, the handle gives what `run` does, and raises what it raises.
-        """
-        import asyncio
-
-        from thusfar.process.answering import adriven
-        from thusfar.process.running import require_idle, run_steps
-
-        require_idle(self)
-        control = Control()
-        steps = run_steps(self, input, control=control, tape=tape)
-        return RunHandle(asyncio.create_task(adriven(steps)), control)
-
-    def run_sync(
-        self,
-        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
-        *,
-        tape: Capture | Replay | None = None,
-    ) -> Outcome:
-        """Run to an end, for code without an event loop; see `run`.
-
-        A model call cannot be interrupted here: an answer that comes too late is not used.
-        """
-        from thusfar.process.answering import driven
-        from thusfar.process.running import run_steps
-
-        return driven(run_steps(self, input, tape=tape))
 
     def snapshot(self) -> dict[str, Any]:
         """Write everything a run needs to go on, as JSON values.

@@ -96,6 +96,8 @@ LIMITS: Final[Fields] = {
     "max_retries": "whole",
     "max_steps": "whole",
     "max_calls": "whole",
+    "max_tokens": "whole",
+    "loop_threshold": "whole",
     "step_timeout_seconds": "number",
     "run_timeout_seconds": "number",
 }

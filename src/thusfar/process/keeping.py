@@ -132,13 +132,7 @@ class Keeper:
         """
         assert self.revision is not None
         process.log.require_room(len(commit.entries))
-        position = process.position
-        after = Position(
-            at=commit.go_to,
-            callers=commit.callers,
-            steps=position.steps + 1,
-            calls=position.calls,
-        )
+        after = process.position.behind(commit).bare()
         number, now = self.revision + 1, self.store.clock()
         entries = (*self._unstored(process.log), *commit.entries)
         recorded = entries[-1].seq if entries else self._seq
@@ -220,9 +214,6 @@ class Keeper:
         recorded: int,
         now: int,
     ) -> r.RunRow:
-        bare = Position(
-            at=position.at, callers=position.callers, steps=position.steps, calls=position.calls
-        )
         return r.RunRow(
             run_id=self.run_id,
             path=self.path,
@@ -230,7 +221,7 @@ class Keeper:
             status=status,
             revision=number,
             recorded=recorded,
-            position=_text(bare),
+            position=_text(position.bare()),
             outcome=outcome,
             origin=self.origin,
             holder=self.holder,

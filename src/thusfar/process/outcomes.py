@@ -52,6 +52,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
         reason: Why it was cancelled or asked to finish early.
         steps: Steps committed in this run.
         calls: Model calls made in this run, those for refused answers included.
+        tokens: Tokens of these calls, input and output.
     """
 
     status: Literal["finished", "failed", "cancelled", "early"]
@@ -60,6 +61,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     steps: int = 0
     calls: int = 0
+    tokens: int = 0
 
     def require(self) -> Any:
         """Give the output, or raise why there is none.

@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,9 +14,11 @@ import msgspec
 
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
+from thusfar.codec import json_text
 from thusfar.dialects import dialect
 from thusfar.drive import drive
 from thusfar.errors import OptionsError, RequestTooLargeError
+from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.planner.facts import RequestFacts, Source
 from thusfar.planner.planning import plan_steps
 from thusfar.planner.receipt import RequestReceipt
@@ -56,6 +59,7 @@ class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
         pieces: The same in pieces, most of which are those of the prompt before.
         schema: JSON Schema for native structured output; `None`: plain text is asked for.
         receipt: What it holds.
+        count: Counts the tokens of an answer that the model does not report.
     """
 
     system: str
@@ -63,6 +67,7 @@ class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     pieces: tuple[str, ...]
     schema: Any
     receipt: StepReceipt
+    count: Callable[[str], int]
 
 
 class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,7 +173,24 @@ def _planned(
         pieces=texts,
         schema=schema,
         receipt=receipt,
+        count=lambda answer: _counted(facts, answer),
     )
+
+
+def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -> int:
+    """Tell the tokens of a call: as the model reports them, otherwise counted."""
+    taken, given = made.input_tokens, made.output_tokens
+    if taken is None:
+        taken = planned.receipt.request.input_tokens
+    if given is None:
+        text = made.text if isinstance(made, GeneratedText) else json_text(made.value)
+        given = planned.count(text)
+    return taken + given
+
+
+def _counted(facts: RequestFacts, text: str) -> int:
+    item = {"role": "assistant", "content": text} if facts.measure.counts_messages else text
+    return facts.measure.count_flat([item])[0]
 
 
 def _partial() -> OptionsError:

@@ -67,8 +67,12 @@ def counted_line(line: str, count: int, *, most: int) -> str:
     """
     if count == 1:
         return line
-    # Without a result, an empty one stands in its place.
-    behind = f" | ×{count}" if " | " in line else f" | | ×{count}"
+    behind = f" | ×{count}"
+    kept = cap(line, most - len(behind))
+    if " | " in kept:
+        return kept + behind
+    # Without a result, also where it was cut off, an empty one stands in its place.
+    behind = f" |{behind}"
     return cap(line, most - len(behind)) + behind
 
 

@@ -250,6 +250,7 @@ def _stopped(run: Run) -> Outcome:
         reason=control.reason,
         steps=position.steps,
         calls=position.calls,
+        tokens=position.tokens,
     )
 
 
@@ -280,4 +281,5 @@ def _outcome(
         failure=failure,
         steps=position.steps,
         calls=position.calls,
+        tokens=position.tokens,
     )

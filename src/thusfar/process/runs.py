@@ -320,6 +320,7 @@ def _finished(process: Process) -> Outcome:
         output=output_of(process),
         steps=position.steps,
         calls=position.calls,
+        tokens=position.tokens,
     )
 
 

@@ -16,7 +16,7 @@ import msgspec
 
 from thusfar.codec import json_text, to_json
 from thusfar.drive import Steps
-from thusfar.errors import CallLimitError
+from thusfar.errors import CallLimitError, TokenLimitError
 from thusfar.process.answering import CallFunction
 from thusfar.process.answers import Chosen
 from thusfar.process.attempts import accepted_answer, guarded
@@ -52,6 +52,8 @@ class Commit:
         go_to: The next task, or `END`.
         callers: The callers behind it.
         told: A function to call once it is committed.
+        mark: Digest of the answer with its task and the state; empty where loops are not looked
+            for.
     """
 
     values: dict[str, Any]
@@ -59,6 +61,7 @@ class Commit:
     go_to: str
     callers: tuple[str, ...]
     told: CallFunction | None = None
+    mark: str = ""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,11 +127,36 @@ class Run:
             self.around.take_call()
         position.calls += 1
 
-    def add_calls(self, calls: int) -> None:
+    def require_tokens(self, planned: int) -> None:
+        """Check that a prompt may be sent, here and in the runs around it.
+
+        Raises:
+            TokenLimitError: `TOKEN_LIMIT`, when it would be more tokens than the run may use.
+        """
+        position, most = self.process.position, self.process.limits.max_tokens
+        if most is not None and position.tokens + planned > most:
+            raise TokenLimitError(
+                f"A run was to use more than {most:,} tokens.",
+                fix="Raise max_tokens, or make prompts and answers smaller.",
+                max_tokens=most,
+                used_tokens=position.tokens,
+                prompt_tokens=planned,
+            )
+        if self.around is not None:
+            self.around.require_tokens(planned)
+
+    def add_calls(self, calls: int, tokens: int) -> None:
         """Count calls that were made before, here and in the runs around it."""
         self.process.position.calls += calls
+        self.process.position.tokens += tokens
         if self.around is not None:
-            self.around.add_calls(calls)
+            self.around.add_calls(calls, tokens)
+
+    def add_tokens(self, tokens: int) -> None:
+        """Count the tokens of a call, here and in the runs around it."""
+        self.process.position.tokens += tokens
+        if self.around is not None:
+            self.around.add_tokens(tokens)
 
     def model_of(self, task: Task) -> Any:
         """Find the model of a task: its own, the process's, or that of the process around it."""
@@ -170,7 +198,7 @@ def step_of(run: Run, task: AnyTask) -> Steps[Commit]:
 def _model_step(run: Run, task: Task) -> Steps[Commit]:
     process = run.process
     recorded = process.record_history and not task.no_history
-    answer, changes = yield from accepted_answer(run, task)
+    answer, changes, mark = yield from accepted_answer(run, task)
     values, callers = process.state.values_only, process.position.callers
     if isinstance(answer, Chosen):
         made = run.entry(
@@ -184,6 +212,7 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
             entries=(made,) if recorded else (),
             go_to=answer.go_to,
             callers=called_from(callers, task.id),
+            mark=mark,
         )
     outputs = answer.value
     if task.state_updates is not None:
@@ -208,7 +237,9 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
         told = CallFunction(
             function=task.after_commit, arguments=(outputs, process.state), task_id=task.id
         )
-    return Commit(values=values, entries=entries, go_to=go_to, callers=callers, told=told)
+    return Commit(
+        values=values, entries=entries, go_to=go_to, callers=callers, told=told, mark=mark
+    )
 
 
 def _summary(task: Task, outputs: Any, values: dict[str, Any], process: Process) -> str | None:
@@ -279,7 +310,7 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     if not begun:
         child.reset()
     elif keeper is not None and keeper.crashed:
-        run.add_calls(child.position.calls)
+        run.add_calls(child.position.calls, child.position.tokens)
     values = process.state.values_only
     inputs = apply_updates({}, task.inputs, source=values)
     outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)

@@ -37,6 +37,7 @@ class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defa
         value: The answer, where it was a native structured one.
         native: Whether it was.
         finish: Why the answer ended.
+        tokens: What it cost; see `RunLimits.max_tokens`.
     """
 
     process: str
@@ -48,6 +49,7 @@ class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defa
     value: Any = None
     native: bool = False
     finish: str = "stop"
+    tokens: int = 0
 
     @property
     def place(self) -> str:
@@ -147,12 +149,13 @@ class Capture:
         """Record the time of an entry."""
         self._records.append(TapedTime(ts=ts))
 
-    def keep_call(self, call: TapedCall, made: Generated) -> None:
+    def keep_call(self, call: TapedCall, made: Generated, tokens: int) -> None:
         """Record a call with its answer."""
         native = isinstance(made, GeneratedObject)
         text = made.text if isinstance(made, GeneratedText) else ""
         value = made.value if isinstance(made, GeneratedObject) else None
         fields = {"text": text, "value": value, "native": native, "finish": made.finish}
+        fields["tokens"] = tokens
         self._records.append(msgspec.structs.replace(call, **fields))
 
 
@@ -192,8 +195,8 @@ class Replay:
             raise _diverged("an entry", _named(found))
         return found.ts
 
-    def answer(self, call: TapedCall) -> Generated:
-        """Give the answer to the next call.
+    def answer(self, call: TapedCall) -> tuple[Generated, int]:
+        """Give the answer to the next call, and what it cost.
 
         Raises:
             ReplayDivergedError: `REPLAY_DIVERGED`, when another call is next.
@@ -207,8 +210,8 @@ class Replay:
             self.changed.append(call.place)
         finish: Any = found.finish
         if found.native:
-            return GeneratedObject(value=found.value, finish=finish)
-        return GeneratedText(text=found.text, finish=finish)
+            return GeneratedObject(value=found.value, finish=finish), found.tokens
+        return GeneratedText(text=found.text, finish=finish), found.tokens
 
     def require_end(self) -> None:
         """Check that the whole tape was used.

@@ -1,0 +1,86 @@
+"""Runnable: the ways in which a process is run, with and without an event loop.
+
+Source:
+    docs/spec/process.md#runs
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from thusfar.process.control import Control, RunHandle
+from thusfar.process.outcomes import Outcome
+from thusfar.process.tape import Capture, Replay
+
+if TYPE_CHECKING:
+    from thusfar.process.definition import Process
+
+
+class Runnable:
+    """What can be run; the base of `Process`."""
+
+    @property
+    def itself(self) -> Process:
+        """The process."""
+        return cast("Process", self)
+
+    async def run(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> Outcome:
+        """Run to an end.
+
+        Args:
+            input: Values merged into the state before the first step of a run.
+            tape: A `Capture` that records the run, or a `Replay` that answers it.
+
+        Returns:
+            How it ended. A failure is an outcome and not an exception: what was committed before
+            it stays, and nothing of the step that failed does.
+
+        Raises:
+            InvalidDefinitionError: `INVALID_DEFINITION`, when `check()` finds what stops a run.
+            ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
+        """
+        from thusfar.process.answering import adriven
+        from thusfar.process.running import run_steps
+
+        return await adriven(run_steps(self.itself, input, tape=tape))
+
+    def start(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> RunHandle:
+        """Start a run in the running event loop, with a handle to pause and to end it.
+
+        Awaited, the handle gives what `run` does, and raises what it raises.
+        """
+        import asyncio
+
+        from thusfar.process.answering import adriven
+        from thusfar.process.running import require_idle, run_steps
+
+        require_idle(self.itself)
+        control = Control()
+        steps = run_steps(self.itself, input, control=control, tape=tape)
+        return RunHandle(asyncio.create_task(adriven(steps)), control)
+
+    def run_sync(
+        self,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - the counterpart of output
+        *,
+        tape: Capture | Replay | None = None,
+    ) -> Outcome:
+        """Run to an end, for code without an event loop; see `run`.
+
+        A model call cannot be interrupted here: an answer that comes too late is not used.
+        """
+        from thusfar.process.answering import driven
+        from thusfar.process.running import run_steps
+
+        return driven(run_steps(self.itself, input, tape=tape))
