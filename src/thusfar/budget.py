@@ -211,7 +211,7 @@ def _require_order(low: str, lower: int | None, high: str, higher: int | None) -
     if lower is not None and higher is not None and lower > higher:
         raise OptionsError(
             f"InputBudget() got {low}={lower} above {high}={higher}.",
-            fix=f"Pass a {low} of at most {high}.",
+            fix=f"Pass {low} at most as large as {high}.",
             option=low,
         )
 

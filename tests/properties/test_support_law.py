@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import Any
 
 import pytest
@@ -29,6 +30,7 @@ from thusfar.summaries.rendering import quoted
 from thusfar.summaries.values import ReadRange, SummaryJob, SupportAnswer, SupportCall
 from thusfar.tokens import measure_for
 
+FENCED = re.compile(r"<(?:conversation|summary-so-far)>\n(.*?)\n</", re.DOTALL)
 WORDS = measure_for(lambda text: len(text.split()))
 MESSAGES = 5_000
 TALK = [
@@ -69,8 +71,8 @@ def spend(strategy: Any, ends: list[int], most: int, share: int) -> tuple[Artifa
             assert isinstance(question, SupportCall)
             calls += 1
             # As much as may be accepted: the worst that a willing model can do.
-            source = WORDS.text(question.prompt)
-            allowed = min(most * share // 100, source * 4 // 10) or 1
+            read = WORDS.text(" ".join(FENCED.findall(question.prompt)))
+            allowed = max(1, min(most * share // 100, read * 85 // 100))
             spent += allowed
             return SupportAnswer(text="s " * allowed)
 
@@ -91,10 +93,26 @@ def spend(strategy: Any, ends: list[int], most: int, share: int) -> tuple[Artifa
     st.integers(40, 600),
     st.integers(1, 87),
 )
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 def test_support_tokens_stay_within_the_law(strategy: Any, ends: set[int], most: int, share: int):
-    last = max(ends)
-    artifact, output, _ = spend(strategy, sorted(ends), most, share)
+    check_law(strategy, sorted(ends), most, share)
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    [summarize.rolling(), summarize.hierarchical(), summarize.adaptive()],
+    ids=lambda strategy: strategy.kind,
+)
+@given(st.integers(1, 10).map(lambda pairs: 2 * pairs), st.integers(40, 300), st.integers(1, 87))
+@settings(max_examples=10, deadline=None)
+def test_many_small_refreshes_stay_within_the_law(strategy: Any, step: int, most: int, share: int):
+    """The same text is rewritten again and again, and read from the messages again in between."""
+    check_law(strategy, list(range(step, 80 * step, step)), most, share)
+
+
+def check_law(strategy: Any, ends: list[int], most: int, share: int) -> None:
+    last = ends[-1]
+    artifact, output, _ = spend(strategy, ends, most, share)
 
     n = sum(SIZES[:last])
     mean_range = n / artifact.ranges
