@@ -46,7 +46,7 @@ class Stored(msgspec.Struct, frozen=True):
     data: bytes
 
 
-def read_value(kind: str, data: bytes) -> Any:
+def read_value(kind: str, data: bytes | str | None) -> Any:
     """Read a stored value; objects in it are left as `Stored`, those in JSON as dicts.
 
     Args:
@@ -56,6 +56,10 @@ def read_value(kind: str, data: bytes) -> Any:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, for a form that is not read or not well formed.
     """
+    if isinstance(data, str):
+        data = data.encode("utf-8", "surrogatepass")
+    if not isinstance(data, bytes):
+        data = b""
     match kind:
         case "msgpack":
             return _unpacked(data)
