@@ -78,8 +78,9 @@ class Anthropic(SdkModel):
 
     def send(self, client: Any, arguments: Mapping[str, Any], *, stream: bool) -> Any:
         """Call the SDK."""
-        more = {"stream": True} if stream else {}
-        return client.messages.create(**arguments, **more)
+        if stream:
+            return client.messages.create(**arguments, stream=True)
+        return client.messages.create(**_patient(client, arguments))
 
     def reply(self, answered: Any) -> ModelReply:
         """Read the SDK's answer."""
@@ -120,7 +121,13 @@ class Anthropic(SdkModel):
 
 
 def _compaction(client: Any, arguments: Mapping[str, Any]) -> Any:
-    return client.beta.messages.create(**arguments)
+    return client.beta.messages.create(**_patient(client, arguments))
+
+
+def _patient(client: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """State the client's own time limit, else the SDK refuses whole answers that may be long."""
+    limit = getattr(client, "timeout", None)
+    return dict(arguments) if limit is None else {"timeout": limit, **arguments}
 
 
 def _too_long(told: Mapping[str, Any]) -> bool:

@@ -28,12 +28,14 @@ from thusfar.models.threads import in_thread
 
 NAME: Final = "smollm2-135m"
 WINDOW: Final = 8192
+REPEAT_PENALTY: Final = 1.2  # without one, texts of so small a model end in a loop at temperature 0
 
 
 class Local(SdkModel):
     """A small model that runs in this process.
 
-    Answers repeat: its temperature is 0 where neither the request nor the settings say otherwise.
+    Answers repeat: its temperature is 0 where neither the request nor the settings say otherwise,
+    with a repeat penalty of 1.2 for texts.
     Requests wait for each other. A schema is kept by a grammar.
 
     Args:
@@ -82,6 +84,8 @@ class Local(SdkModel):
         """Add the settings, and how much it may say."""
         made = super().completed(arguments)
         made.setdefault("temperature", 0.0)
+        if "response_format" not in made:
+            made.setdefault("repeat_penalty", REPEAT_PENALTY)
         if made.get("max_tokens") is None and made.get("max_completion_tokens") is None:
             made["max_tokens"] = self.capacity.output_reserve if self.capacity else None
         return made

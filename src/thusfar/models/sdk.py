@@ -9,6 +9,7 @@ Source:
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
@@ -79,6 +80,7 @@ class SdkModel(SmallContracts):
         self.owns_client = client is None and async_client is None
         self._client = None if given_async else client
         self._async_client = client if given_async else async_client
+        self._making = threading.Lock()
         self._per_loop: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
         threads = not self.owns_client and self._async_client is None
         self.calls = Calls(
@@ -223,7 +225,9 @@ class SdkModel(SmallContracts):
                     fix="Pass a sync client as client= and the async one as async_client=.",
                     option="client",
                 )
-            self._client = self._made(asynchronous=False)
+            with self._making:
+                if self._client is None:
+                    self._client = self._made(asynchronous=False)
         return self._client
 
     def _async(self) -> Any:
