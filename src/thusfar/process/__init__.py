@@ -18,6 +18,7 @@ from thusfar.process.outcomes import (
     ProcessFailure,
     PromptPlanned,
     StepCommitted,
+    StepFailed,
     StepStarted,
 )
 from thusfar.process.planning import RequestSettings, StepReceipt
@@ -67,6 +68,7 @@ __all__ = [
     "Runs",
     "ScriptTask",
     "StepCommitted",
+    "StepFailed",
     "StepReceipt",
     "StepStarted",
     "SubProcess",

@@ -39,7 +39,11 @@ def prompt_texts(**given: Any) -> PromptTexts:
 
 
 def graph_of(
-    tasks: Sequence[Any], start: str | None, sequence: tuple[str, ...], back: str | None
+    tasks: Sequence[Any],
+    start: str | None,
+    sequence: tuple[str, ...],
+    back: str | None,
+    error_task: str | None,
 ) -> Graph:
     """Put tasks together.
 
@@ -48,6 +52,7 @@ def graph_of(
         start: Where a run begins. `None`: the first of the sequence, else the first task.
         sequence: Ids of tasks that follow each other.
         back: The default return task.
+        error_task: The task behind one that failed.
 
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, for an id used twice or a task that does not
@@ -64,13 +69,20 @@ def graph_of(
     if not made:
         raise InvalidDefinitionError("A process had no task.", fix="Pass at least one.")
     first = start if start is not None else sequence[0] if sequence else next(iter(made))
-    for name in (first, *sequence, *([back] if back is not None else ())):
+    named = [each for each in (back, error_task) if each is not None]
+    for name in (first, *sequence, *named):
         if name not in made:
             raise InvalidDefinitionError(
-                "The start, the sequence or the default return task named no task.",
+                "The start, the sequence, the default return task or the error task was no task.",
                 fix="Use ids of the tasks of the process.",
             )
-    return Graph(tasks=made, start=first, sequence=sequence, default_return_task=back)
+    return Graph(
+        tasks=made,
+        start=first,
+        sequence=sequence,
+        default_return_task=back,
+        error_task=error_task,
+    )
 
 
 def _task(given: Any) -> AnyTask:

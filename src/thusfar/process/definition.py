@@ -54,6 +54,8 @@ class Process(Runnable):
         start: Where a run begins. `None`: the first of `sequence`, else the first task.
         sequence: Ids of tasks that follow each other.
         default_return_task: Where a run goes on behind a task that names nothing else.
+        error_task: Where a run goes on behind a task that failed and has no `failure_task`. It sees
+            `failure` in its templates. `None`: the run fails.
         model: The model of every task that names none: an object with `generate_text` (and, for
             native structured output, `generate_object`), or a function of that shape.
         state: The values at the start.
@@ -110,6 +112,7 @@ class Process(Runnable):
         start: str | None = None,
         sequence: Sequence[str] = (),
         default_return_task: str | None = None,
+        error_task: str | None = None,
         model: Any = None,
         state: Mapping[str, Any] | None = None,
         input: Any = None,  # noqa: A002 - the counterpart of output
@@ -143,7 +146,7 @@ class Process(Runnable):
         check_flag("no_history", no_history)
         check_flag("record_history", record_history)
         self.id = id
-        self.graph = graph_of(tasks, start, tuple(sequence), default_return_task)
+        self.graph = graph_of(tasks, start, tuple(sequence), default_return_task, error_task)
         self.model = model
         self.no_history = no_history
         self.record_history = record_history
@@ -203,6 +206,12 @@ class Process(Runnable):
     def steps_executed(self) -> int:
         """Steps committed in this run."""
         return self.position.steps
+
+    @property
+    def failure(self) -> dict[str, Any] | None:
+        """What the step before failed with: `code`, `message`, `task_id` and `errors`."""
+        told: dict[str, Any] | None = self.position.failure
+        return told
 
     def add_history(self, entry: Mapping[str, Any] | None = None, /, **fields: Any) -> Entry:
         """Record an entry by hand.

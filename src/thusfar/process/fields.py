@@ -21,6 +21,7 @@ TASK: Final[Fields] = {
     "output": "schema",
     "state_updates": "updates",
     "transitions": "transitions",
+    "failure_task": "text",
     "max_retries": "whole",
     "errors_primer": "text",
     "no_history": "flag",
@@ -39,7 +40,13 @@ DECISION: Final[Fields] = {
     "description": "text",
     "record": "flag",
 }
-SCRIPT: Final[Fields] = {**_COMMON, "run": "hook", "state_updates": "updates", "record": "flag"}
+SCRIPT: Final[Fields] = {
+    **_COMMON,
+    "run": "hook",
+    "state_updates": "updates",
+    "failure_task": "text",
+    "record": "flag",
+}
 SUB_PROCESS: Final[Fields] = {
     **_COMMON,
     "process": "process",
@@ -61,6 +68,7 @@ PROCESS: Final[Fields] = {
     "start": "text",
     "sequence": "texts",
     "default_return_task": "text",
+    "error_task": "text",
     "model": "model",
     "state": "table",
     "input": "schema",

@@ -42,6 +42,7 @@ def moment_of(
         process_id=process.id,
         no_history=process.no_history,
         inputs=process.position.inputs,
+        failure=process.position.failure,
     )
 
 

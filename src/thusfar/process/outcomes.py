@@ -142,5 +142,23 @@ class StepCommitted(msgspec.Struct, frozen=True, kw_only=True):
     next_task: str
 
 
-ProcessEvent = StepStarted | PromptPlanned | AnswerRefused | StepCommitted
+class StepFailed(msgspec.Struct, frozen=True, kw_only=True):
+    """A step failed, and its failure task takes over; state and log are as they were before.
+
+    Attributes:
+        process_id: The process.
+        task_id: The task.
+        step: The step, from 1.
+        code: Code of what it failed with.
+        next_task: Where the run goes on.
+    """
+
+    process_id: str
+    task_id: str
+    step: int
+    code: str
+    next_task: str
+
+
+ProcessEvent = StepStarted | PromptPlanned | AnswerRefused | StepFailed | StepCommitted
 Listener = Callable[[ProcessEvent], None]

@@ -60,6 +60,7 @@ class _Parts:
             "state": moment.state,
             "goal": moment.texts.goal,
             "inputs": moment.inputs,
+            "failure": moment.failure,
             "task": {
                 "id": moment.task.id,
                 "title": moment.task.title or moment.task.id,

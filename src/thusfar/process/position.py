@@ -80,6 +80,7 @@ class Position:
         tokens: Tokens of these calls.
         seen: Digests of the newest answers, each with its task and the state, oldest first; empty
             where loops are not looked for.
+        failure: What the step before failed with, as templates see it; `None` where it did not.
         inputs: Input of the run.
     """
 
@@ -89,13 +90,19 @@ class Position:
     calls: int = 0
     tokens: int = 0
     seen: tuple[str, ...] = ()
+    failure: Any = None
     inputs: Any = field(default=None, repr=False)
 
     def behind(self, commit: Commit) -> Position:
         """Tell where the process stands behind a step."""
         seen = (*self.seen, commit.mark)[-SEEN_STEPS:] if commit.mark else self.seen
         return replace(
-            self, at=commit.go_to, callers=commit.callers, steps=self.steps + 1, seen=seen
+            self,
+            at=commit.go_to,
+            callers=commit.callers,
+            steps=self.steps + 1,
+            seen=seen,
+            failure=commit.failure,
         )
 
     def bare(self) -> Position:

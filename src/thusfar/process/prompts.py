@@ -144,6 +144,7 @@ class Moment:
         process_id: Id of the process.
         no_history: Whether the process keeps history out of prompts.
         inputs: Input of the process.
+        failure: What the step before failed with; `None` where it did not.
         omitted: Parts that a partial prompt leaves out; never of a prompt that is sent.
         omitted_errors: Complaints that a partial prompt leaves out.
     """
@@ -159,5 +160,6 @@ class Moment:
     process_id: str
     no_history: bool
     inputs: Any = None
+    failure: Any = None
     omitted: frozenset[str] = frozenset()
     omitted_errors: int = 0

@@ -12,7 +12,7 @@ from typing import Literal
 
 import msgspec
 
-from thusfar.process.tasks import END, AnyTask, DecisionTask, SubProcess, Task
+from thusfar.process.tasks import END, AnyTask, DecisionTask, Task
 
 FindingKind = Literal["unknown-target", "unreachable", "no-end", "unknown-part", "inside-itself"]
 
@@ -45,12 +45,14 @@ class Graph:
         start: Where a run begins.
         sequence: Ids of tasks that follow each other.
         default_return_task: Where a run goes on where a task names nothing else.
+        error_task: Where it goes on behind a task that failed and names nothing itself.
     """
 
     tasks: Mapping[str, AnyTask]
     start: str
     sequence: tuple[str, ...] = ()
     default_return_task: str | None = None
+    error_task: str | None = None
 
     def behind(self, task: AnyTask) -> str | None:
         """Name what is declared behind a task; `None` leaves it to the calling task."""
@@ -78,16 +80,21 @@ class Graph:
             return target, callers
         return (callers[-1], callers[:-1]) if callers else (END, ())
 
+    def behind_failure(self, task: AnyTask) -> str | None:
+        """Name the task that takes over where a task fails; `None`: the run fails."""
+        own = None if isinstance(task, DecisionTask) else task.failure_task
+        return own if own is not None else self.error_task
+
     def exits(self, task: AnyTask) -> Iterator[str]:
         """List every target that a task names."""
+        if (taking_over := self.behind_failure(task)) not in (None, task.id):
+            yield taking_over
         if isinstance(task, Task):
             yield from (edge.to for edge in task.edges)
             if task.chooses_only:
                 return
         elif isinstance(task, DecisionTask):
             yield from (target for _, target in task.decisions)
-        elif isinstance(task, SubProcess) and task.failure_task is not None:
-            yield task.failure_task
         if (target := self.behind(task)) is not None:
             yield target
 

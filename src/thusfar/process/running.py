@@ -23,6 +23,7 @@ from thusfar.errors import (
 )
 from thusfar.process.answering import Wait, timed_out
 from thusfar.process.control import Control, RunStopped
+from thusfar.process.failing import or_failure_task
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
 from thusfar.process.steps import Commit, Run, step_of
@@ -185,17 +186,7 @@ def _one_step(run: Run) -> Steps[None]:
     if run.seconds_left() == 0:
         raise timed_out()
     run.tell(StepStarted(process_id=process.id, task_id=position.at, step=run.step))
-    commit: Commit = yield from step_of(run, process.graph.tasks[position.at])
-    if run.control is not None:
-        run.control.require_going()
-    if run.seconds_left() == 0:
-        raise timed_out()
-    if commit.go_to != END and commit.go_to not in process.graph.tasks:
-        raise NoRouteError(
-            "A function sent the run to a task that does not exist.",
-            fix="Return the id of a task of the process, or END.",
-            task_id=position.at,
-        )
+    commit: Commit = yield from or_failure_task(run, _step(run))
     if run.keeper is not None:
         yield from run.keeper.commit(process, run.task_id, commit)
     process.commit(commit)
@@ -210,6 +201,23 @@ def _one_step(run: Run) -> Steps[None]:
     )
     if commit.told is not None:
         yield commit.told
+
+
+def _step(run: Run) -> Steps[Commit]:
+    """Do what the task does, and hold it to the limits."""
+    process = run.process
+    commit: Commit = yield from step_of(run, process.graph.tasks[run.task_id])
+    if run.control is not None:
+        run.control.require_going()
+    if run.seconds_left() == 0:
+        raise timed_out()
+    if commit.go_to != END and commit.go_to not in process.graph.tasks:
+        raise NoRouteError(
+            "A function sent the run to a task that does not exist.",
+            fix="Return the id of a task of the process, or END.",
+            task_id=run.task_id,
+        )
+    return commit
 
 
 def output_of(process: Process) -> Any:

@@ -23,6 +23,7 @@ from thusfar.process.attempts import accepted_answer, guarded
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.criteria import criteria_hold
 from thusfar.process.entries import Entry
+from thusfar.process.failing import told_failure
 from thusfar.process.paths import apply_updates
 from thusfar.process.routing import called_from
 from thusfar.process.state import State
@@ -54,6 +55,7 @@ class Commit:
         told: A function to call once it is committed.
         mark: Digest of the answer with its task and the state; empty where loops are not looked
             for.
+        failure: What the step failed with; `None` where it did not.
     """
 
     values: dict[str, Any]
@@ -62,6 +64,7 @@ class Commit:
     callers: tuple[str, ...]
     told: CallFunction | None = None
     mark: str = ""
+    failure: Any = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -316,12 +319,13 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)
     if outcome.status in ("cancelled", "early"):
         raise RunStopped
-    failure = outcome.failure
+    failure, failed = outcome.failure, None
     go_to, callers = process.graph.after(task, process.position.callers)
     if failure is not None:
         run.errors = failure.errors
         if task.failure_task is None:
             raise failure.cause
+        failed = told_failure(run, failure.cause)
         go_to, callers = task.failure_task, process.position.callers
     elif task.state_updates is not None:
         values = apply_updates(values, task.state_updates, outputs=outcome.output)
@@ -332,4 +336,4 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     if process.record_history:
         made = run.entry(kind="child", action=name_of(task), result_json=json_text(counts))
         entries = (msgspec.structs.replace(made, nested=tuple(child.history)),)
-    return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
+    return Commit(values=values, entries=entries, go_to=go_to, callers=callers, failure=failed)

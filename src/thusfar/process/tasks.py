@@ -107,6 +107,8 @@ class Task:
         state_updates: Where the outputs go: a path, or a mapping of paths to values.
         transitions: The edges the model may choose.
         next_task: The task behind it, or `END`.
+        failure_task: The task behind it where it fails, with state and log as they were before.
+            `None`: the process's error task.
         max_retries: How often it may be asked again. `None`: as the process says.
         errors_primer: Text before validation errors. `None`: the process's.
         no_history: Keeps history out of its prompts, and its answers out of the log.
@@ -128,6 +130,7 @@ class Task:
     state_updates: Updates = None
     transitions: Sequence[Transition | Mapping[str, Any] | str] = ()
     next_task: str | None = None
+    failure_task: str | None = None
     max_retries: int | None = None
     errors_primer: str | None = None
     no_history: bool = False
@@ -206,6 +209,8 @@ class ScriptTask:
             its outputs, or dropped when it raises. It may be a coroutine function.
         state_updates: Where the outputs go.
         next_task: The task behind it, or `END`.
+        failure_task: The task behind it where it fails, with state and log as they were before.
+            `None`: the process's error task.
         title: Names it in the log. `None`: the id.
         description: What a transition to it is shown as.
         record: Whether it becomes an entry of the log.
@@ -215,6 +220,7 @@ class ScriptTask:
     run: Callable[..., Any]
     state_updates: Updates = None
     next_task: str | None = None
+    failure_task: str | None = None
     title: str | None = None
     description: str | None = None
     record: bool = False
@@ -235,7 +241,8 @@ class SubProcess:
             around it.
         state_updates: Where its output goes.
         next_task: The task behind it, or `END`.
-        failure_task: The task behind it where it fails. `None`: the process around it fails.
+        failure_task: The task behind it where it fails. `None`: the error task of the process
+            around it.
         title: Names it in the log. `None`: the id.
         description: What a transition to it is shown as.
     """

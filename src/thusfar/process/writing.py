@@ -58,6 +58,7 @@ def given_to(process: Process) -> dict[str, Any]:
         "start": None if graph.start == start else graph.start,
         "sequence": graph.sequence,
         "default_return_task": graph.default_return_task,
+        "error_task": graph.error_task,
         "model": process.model,
         **process.given,
         "no_history": process.no_history,

@@ -1,0 +1,134 @@
+"""Where a run goes on behind a task that failed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from thusfar.errors import InvalidDefinitionError, ProviderError
+from thusfar.models import Scripted
+from thusfar.process import (
+    END,
+    Process,
+    RunLimits,
+    ScriptTask,
+    StepFailed,
+    SubProcess,
+    Task,
+    from_data,
+)
+
+WANTED = {"type": "object", "required": ["x"]}
+MEND = Task(id="mend", task_prompt="Failed: ${json(failure)}", state_updates="said", next_task=END)
+
+
+def broken(state: Any) -> None:
+    state["half"] = True
+    raise ValueError("no")
+
+
+def test_a_task_that_fails_leads_to_its_failure_task_with_state_and_log_as_they_were():
+    events: list[Any] = []
+    work = Task(id="work", output=WANTED, max_retries=1, failure_task="mend", state_updates="got")
+    process = Process([work, MEND], model=Scripted(["{}", "{}", "sorry"]), on_event=events.append)
+
+    outcome = process.run_sync()
+
+    assert (outcome.status, outcome.output, outcome.steps) == ("finished", {"said": "sorry"}, 2)
+    assert [entry.task_id for entry in process.history] == ["mend"]
+    told = json.loads(process.model.calls[2].prompt.split("Failed: ")[1])
+    assert told["code"] == "RETRIES_EXHAUSTED"
+    assert (told["task_id"], len(told["errors"])) == ("work", 1)
+    (failed,) = [event for event in events if isinstance(event, StepFailed)]
+    assert (failed.task_id, failed.next_task, failed.step) == ("work", "mend", 1)
+    assert process.failure is None, "the step behind it went well"
+
+
+@pytest.mark.parametrize(
+    ("task", "code"),
+    [
+        (Task(id="work", output=WANTED, max_retries=0), "RETRIES_EXHAUSTED"),
+        (ScriptTask(id="work", run=broken), "TASK_FAILED"),
+        (Task(id="work", transitions=[{"to": "mend", "visible_when": lambda _: False}]),
+         "NO_ROUTE"),
+        (Task(id="work", model=Scripted([ProviderError("gone", fix="wait")])), "PROVIDER_FAILED"),
+        (Task(id="work", task_prompt="x" * 99_999), "REQUEST_TOO_LARGE"),
+        (SubProcess(id="work", process=Process([ScriptTask(id="in", run=broken)])), "TASK_FAILED"),
+    ],
+)  # fmt: skip
+def test_the_error_task_takes_over_whatever_one_task_fails_with(task: Any, code: str):
+    mend = ScriptTask(id="mend", run=lambda state: state.update(done=True), next_task=END)
+    seen: list[str] = []
+    process = Process(
+        [task, mend],
+        model=Scripted(["{}", "{}"], window=2_000),
+        error_task="mend",
+        on_event=lambda event: seen.append(getattr(event, "code", "")),
+    )
+
+    outcome = process.run_sync()
+
+    assert (outcome.status, outcome.output) == ("finished", {"done": True}), outcome.failure
+    assert code in seen
+    assert process.log.recorded == 0
+
+
+def test_an_error_task_that_fails_itself_fails_the_run():
+    mend = Task(id="mend", output=WANTED, max_retries=0)
+    process = Process(
+        [ScriptTask(id="work", run=broken), mend], model=Scripted("{}"), error_task="mend"
+    )
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.task_id) == ("RETRIES_EXHAUSTED", "mend")
+    assert process.failure is not None
+    assert process.failure["task_id"] == "work"
+
+
+def test_the_limits_of_a_run_are_not_taken_over():
+    work = Task(id="work", next_task="work")
+    process = Process(
+        [work, MEND], model=Scripted("x"), error_task="mend", limits=RunLimits(max_calls=2)
+    )
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.code == "CALL_LIMIT"
+
+
+def test_a_run_that_was_broken_off_at_its_failure_task_still_knows_what_failed():
+    work = ScriptTask(id="work", run=broken, failure_task="mend")
+    first = Process([work, MEND], model=Scripted([]))
+    first.run_sync()
+    later = Process([work, MEND], model=Scripted(["sorry"]))
+    later.restore(json.loads(json.dumps(first.snapshot())))
+
+    assert later.run_sync().output == {"said": "sorry"}
+    assert '"task_id":"work"' in later.model.calls[0].prompt
+
+
+def test_check_walks_to_failure_tasks_and_names_those_that_do_not_exist():
+    good = Process([ScriptTask(id="work", run=broken, failure_task="mend"), MEND])
+    bad = Process([ScriptTask(id="work", run=broken, failure_task="nowhere")])
+
+    assert good.check() == ()
+    assert [finding.kind for finding in bad.check()] == ["unknown-target"]
+    with pytest.raises(InvalidDefinitionError):
+        Process([MEND], error_task="nowhere")
+
+
+def test_failure_tasks_can_be_data():
+    process = from_data(
+        {
+            "error_task": "mend",
+            "tasks": [{"id": "work", "failure_task": "mend"}, {"id": "mend", "next_task": "END"}],
+        }
+    )
+
+    assert process.graph.error_task == "mend"
+    assert process.graph.behind_failure(process.graph.tasks["work"]) == "mend"
