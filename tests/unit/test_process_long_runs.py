@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 
 from thusfar.models import Scripted
 from thusfar.process import END, Process, RunLimits, Task
+from thusfar.process.entries import Entry
 from thusfar.process.lines import BLOCK_LINES, LineBlocks
+from thusfar.process.log import ActionLog, LogOptions
 
 STEPS = 10_000
 
@@ -75,3 +78,27 @@ def test_blocks_keep_the_order_of_lines_at_every_length():
         blocks.add(f"{number}")
         assert len(blocks.texts()) <= 4 * (BLOCK_LINES - 1)
     assert blocks.lines() == [f"{number}" for number in range(2 * BLOCK_LINES**3 + 3)]
+
+
+def test_memory_is_that_of_the_ceiling_and_a_line_an_entry():
+    log = ActionLog(LogOptions(history_max_items=50))
+
+    def add(count: int) -> int:
+        for _ in range(count):
+            number = log.next_seq
+            value = json.dumps(f"{number} " * 2_000)
+            log.add(Entry(seq=number, kind="result", ts="", task_id="a", result_json=value))
+        return tracemalloc.get_traced_memory()[0]
+
+    tracemalloc.start()
+    try:
+        before, after = add(500), add(2_000)
+    finally:
+        tracemalloc.stop()
+
+    line = len(log.older_lines()[-1])
+    assert line == 200
+    assert (after - before) / 2_000 < 2 * line, (
+        "an entry that left memory costs no more than a line"
+    )
+    assert before > 50 * 8_000, "those in memory are whole"
