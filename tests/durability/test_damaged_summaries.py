@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import uuid
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from thusfar import (
     Runtime,
     history,
     inspect_request_sync,
+    offloadable,
     per_message,
     plan_sync,
     preview_sync,
@@ -217,3 +219,37 @@ def test_a_damaged_receipt_is_a_typed_error(store: Any):
 
     with pytest.raises(CorruptRecordError, match="receipt"):
         inspect_request_sync(planned.receipt.id, store=store)
+
+
+def test_any_text_behind_a_handle_comes_back_and_a_damaged_one_is_a_typed_error(store: Any):
+    text = "many words \x00 \ud800 " * 200
+    said = {
+        "model": "gpt-4o",
+        "budget": InputBudget(max=700),
+        "use": [offloadable(context("notes", text))],
+        "runtime": Runtime(store),
+    }
+    planned = plan_sync(transcript()[:2], **said)
+    ((handle, body),) = [(k, b) for k, b in _handles(store, planned)]
+
+    assert planned.recall_sync({"handle": handle}) == text
+    for damage in ("damaged", "7", "[" * 5):
+
+        def steps(damage: str = damage) -> Any:
+            yield q.Lock("summaries", "summaries")
+            yield q.Write((q.PutRecord("offload", handle, "", damage, 0),))
+
+        store.run(steps())
+        with pytest.raises(CorruptRecordError, match="handle"):
+            planned.recall_sync({"handle": handle})
+    assert body.startswith('"many words')
+
+
+def _handles(store: Any, planned: Any) -> list[tuple[str, str]]:
+    """The handles that a request tells the model, with what is stored behind them."""
+    found = re.findall(r"offload_[0-9a-f]+", str(planned.kwargs))
+
+    def steps(handle: str) -> Any:
+        return (yield q.ReadRecord("offload", handle))
+
+    return [(handle, store.run(steps(handle))) for handle in dict.fromkeys(found)]

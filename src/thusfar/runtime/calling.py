@@ -28,7 +28,7 @@ def call_within(function: Callable[[], Any], seconds: float | None) -> Any:
 
     def work() -> None:
         try:
-            made = function()
+            made = _called(function)
             outcome.append(asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made)
         except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
             raised.append(error)
@@ -48,8 +48,20 @@ async def acall_within(function: Callable[[], Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         if _is_async(function):
             return await function()
-        made = await in_thread(function)
+        made = await in_thread(partial(_called, function))
         return await made if inspect.isawaitable(made) else made
+
+
+def _called(function: Callable[[], Any]) -> Any:
+    """Call a function, so that what it raises can be raised elsewhere.
+
+    There a `StopIteration` would end a generator, a `CancelledError` cancel the caller, and a
+    `SystemExit` the program.
+    """
+    try:
+        return function()
+    except (StopIteration, asyncio.CancelledError, SystemExit) as error:
+        raise RuntimeError(f"A function raised {type(error).__name__}.") from error
 
 
 def _is_async(function: Callable[[], Any]) -> bool:

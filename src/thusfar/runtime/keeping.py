@@ -15,8 +15,9 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.artifacts import KEPT_SUPERSEDED, Artifact, End, SourceArtifact, artifact_key
+from thusfar.codec import json_text, parse_json
 from thusfar.drive import Steps
-from thusfar.errors import CorruptRecordError, InspectionUnavailableError
+from thusfar.errors import CorruptRecordError, InspectionUnavailableError, TranscriptError
 from thusfar.planner.facts import Fingerprint
 from thusfar.planner.questions import Found
 from thusfar.planner.receipt import StoredReceipt
@@ -285,28 +286,23 @@ def read_receipt_steps(request_id: str) -> Steps[StoredReceipt]:
             fix="Check the id and the store; receipts are kept where a plan is given a store.",
             request_id=request_id,
         )
-    stored: StoredReceipt = _read(body, StoredReceipt, "receipt")
-    return stored
-
-
-def _read(body: str, kind: Any, what: str) -> Any:
-    """Read a record that nothing can stand in for.
-
-    Raises:
-        CorruptRecordError: `CORRUPT_RECORD`.
-    """
     try:
-        return msgspec.json.decode(body, type=kind)
+        return msgspec.json.decode(body, type=StoredReceipt)
     except msgspec.MsgspecError as error:
-        raise CorruptRecordError(
-            f"A stored {what} could not be read.", fix="Restore the database from a backup."
-        ) from error
+        raise _damaged("receipt") from error
+
+
+def _damaged(what: str) -> CorruptRecordError:
+    """Make the error for a record that nothing can stand in for."""
+    return CorruptRecordError(
+        f"A stored {what} could not be read.", fix="Restore the database from a backup."
+    )
 
 
 def publish_steps(handle: str, text: str, *, now: int) -> Steps[None]:
     """Keep the exact text behind a handle."""
     yield q.Lock(LOCK, LOCK)
-    yield q.Write((q.PutRecord("offload", handle, "", msgspec.json.encode(text).decode(), now),))
+    yield q.Write((q.PutRecord("offload", handle, "", json_text(text), now),))
 
 
 def recall_steps(handle: str) -> Steps[str | None]:
@@ -316,4 +312,12 @@ def recall_steps(handle: str) -> Steps[str | None]:
         CorruptRecordError: `CORRUPT_RECORD`, when it is damaged.
     """
     body: str | None = yield q.ReadRecord("offload", handle)
-    return None if body is None else _read(body, str, "text behind a handle")
+    if body is None:
+        return None
+    try:
+        text = parse_json(body, where="the text behind a handle")
+    except TranscriptError as error:
+        raise _damaged("text behind a handle") from error
+    if type(text) is not str:
+        raise _damaged("text behind a handle")
+    return text

@@ -5,6 +5,7 @@ A refused text is never kept, shown or put into an error; its failure is told by
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from thusfar.errors import SummaryFailedError
@@ -12,6 +13,8 @@ from thusfar.summaries.values import NativeCall, Reason, SupportAnswer, SupportC
 from thusfar.tokens import Measure
 
 SHORTER_PERCENT: Final = 90  # of what it replaces: less saving triggers the next summary at once
+
+_HALF: Final = re.compile("[\ud800-\udfff]")  # of a surrogate pair: no wire or file takes it
 
 _SAID: Final[dict[Reason, str]] = {
     "raised": "raised an error",
@@ -66,7 +69,7 @@ def accepted(
         return answer.reason
     if answer.finish == "tool-calls":
         return "tool-calls"
-    text = answer.text.strip()
+    text = _HALF.sub("\ufffd", answer.text.strip())
     if answer.finish in ("length", "content-filter"):
         return "unfinished"
     if not text:
