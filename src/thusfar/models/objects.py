@@ -109,6 +109,32 @@ class SmallContracts:
         """Answer a request; see `Model`."""
         raise NotImplementedError
 
+    async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
+        """Answer a request on an event loop; see `Model`."""
+        raise NotImplementedError
+
+    async def agenerate_text(self, **asked: Any) -> GeneratedText:
+        """Answer with a text, on an event loop and cancelled with its task; see `generate_text`."""
+        return text_of(await self.generate(self._small(**asked)))
+
+    async def agenerate_object(self, **asked: Any) -> GeneratedObject:
+        """Answer with a JSON value, on an event loop; see `generate_object`."""
+        return object_of(await self.generate(self._small(**asked)))
+
+    def _small(
+        self,
+        *,
+        model: str = "",
+        prompt: str | None = None,
+        messages: Sequence[Any] | None = None,
+        system: str | None = None,
+        max_output_tokens: int | None = None,
+        schema: Any = None,
+    ) -> dict[str, Any]:
+        return small_arguments(
+            self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
+        )
+
     def generate_text(
         self,
         *,

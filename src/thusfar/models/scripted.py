@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
+from inspect import isawaitable
 from typing import Any, ClassVar, Final
 
 import msgspec
@@ -146,6 +147,15 @@ class Scripted(SmallContracts):
             max_output_tokens=max_output_tokens,
         )
         return made if isinstance(made, GeneratedObject) else object_from(as_text(made))
+
+    async def agenerate_text(self, **asked: Any) -> GeneratedText:
+        """Give the next answer; see `generate_text`."""
+        made = self.generate_text(**asked)
+        return as_text(await made if isawaitable(made) else made)
+
+    async def agenerate_object(self, **asked: Any) -> GeneratedObject:
+        """Give the next answer as a JSON value; see `generate_object`."""
+        return self.generate_object(**asked)
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Give the next answer; see `Model`."""

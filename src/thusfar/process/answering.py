@@ -138,7 +138,7 @@ async def aanswer(question: Any) -> Any:
         with _Translated(_function_failed, question.task_id):
             return await _awaited(question.function(*question.arguments))
     with _Translated(_model_failed):
-        made = _called(question)
+        made = _called(question, on_loop=True)
         if inspect.isawaitable(made):
             scope = asyncio.timeout(question.timeout_seconds)
             try:
@@ -175,7 +175,7 @@ def _at_once(made: Any) -> Any:
     )
 
 
-def _called(question: CallModel) -> Any:
+def _called(question: CallModel, *, on_loop: bool = False) -> Any:
     prompt = question.prompt
     if type(prompt) is not PlannedPrompt:
         raise OptionsError(
@@ -187,9 +187,12 @@ def _called(question: CallModel) -> Any:
         "system": prompt.system or None,
         "max_output_tokens": question.max_output_tokens,
     }
+    model = question.model
     if prompt.schema is not None:
-        return question.model.generate_object(schema=prompt.schema, **asked)
-    return generator_of(question.model)(**asked)
+        ask = getattr(model, "agenerate_object", None) if on_loop else None
+        return (ask or model.generate_object)(schema=prompt.schema, **asked)
+    ask = getattr(model, "agenerate_text", None) if on_loop else None
+    return (ask or generator_of(model))(**asked)
 
 
 def _read(question: CallModel, made: Any) -> Any:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from thusfar.models.resolving import resolve_model
 from thusfar.process.building import graph_of, prompt_texts
 from thusfar.process.checking import findings_of
 from thusfar.process.entries import Entry, manual_entry
@@ -56,8 +57,9 @@ class Process(Runnable):
         default_return_task: Where a run goes on behind a task that names nothing else.
         error_task: Where a run goes on behind a task that failed and has no `failure_task`. It sees
             `failure` in its templates. `None`: the run fails.
-        model: The model of every task that names none: an object with `generate_text` (and, for
-            native structured output, `generate_object`), or a function of that shape.
+        model: The model of every task that names none: a name such as `anthropic:claude-sonnet-5`
+            or `local`; an object with `generate_text` (and, for native structured output,
+            `generate_object`), as every adapter is; or a function of that shape.
         state: The values at the start.
         input: What the input of a run must be, as `Task.output`. `None`: any mapping.
         output: What its output must be, as `Task.output`. `None`: the whole state.
@@ -147,7 +149,7 @@ class Process(Runnable):
         check_flag("record_history", record_history)
         self.id = id
         self.graph = graph_of(tasks, start, tuple(sequence), default_return_task, error_task)
-        self.model = model
+        self.model = resolve_model(model) if isinstance(model, str) else model
         self.no_history = no_history
         self.record_history = record_history
         self.limits = limits or RunLimits()

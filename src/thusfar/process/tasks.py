@@ -15,6 +15,7 @@ import msgspec
 
 from thusfar._numbers import require_whole
 from thusfar.errors import InvalidDefinitionError
+from thusfar.models.resolving import resolve_model
 from thusfar.process.criteria import Criteria, check_criteria
 from thusfar.process.paths import parse_path
 from thusfar.process.templates import check_template
@@ -114,7 +115,7 @@ class Task:
         no_history: Keeps history out of its prompts, and its answers out of the log.
         omit: Names of prompt parts left out of its prompts.
         history_summary: Template of the entry's summary; it sees `output`. `None`: the outputs.
-        model: The model. `None`: the process's.
+        model: The model, or its name such as `anthropic:claude-sonnet-5`. `None`: the process's.
         before_commit: `(outputs, state)` to `CommitChanges` or `None`, before anything is stored.
         process_outputs: `(outputs, state)`, to work on a copy of state that is committed with the
             answer. What it returns is ignored.
@@ -152,6 +153,8 @@ class Task:
         for name in ("task_prompt", "prompt", "history_summary"):
             if (text := getattr(self, name)) is not None:
                 check_template(text, owner=f"{self.id}.{name}")
+        if isinstance(self.model, str):
+            object.__setattr__(self, "model", resolve_model(self.model))
         if self.output is not None:
             object.__setattr__(self, "schema", OutputSchema.of(self.output, owner=self.id))
         if edges and self.schema is not None and self.schema.declares("goTo", "go_to"):
