@@ -68,7 +68,7 @@ def test_a_request_is_refused_planned_checked_and_planned_again(tmp_path):
     assert b"--strategy digest, which needs no model" in needs_model.stderr
     assert (digest.returncode, digest.stderr) == (0, b"")
     assert (checked.returncode, checked.stderr) == (0, b"")
-    assert "Total: 5,890 input tokens" in again.stdout.decode()
+    assert "Total: 5,893 input tokens" in again.stdout.decode()
 
 
 def test_a_receipt_outlives_the_process_that_planned_the_request(tmp_path):
@@ -90,7 +90,7 @@ def test_a_receipt_outlives_the_process_that_planned_the_request(tmp_path):
 
     assert json.loads(while_open.stdout)["receipt"]["id"] == planned.receipt.id
     assert (told.returncode, told.stderr) == (0, b"")
-    assert "summary of 132 messages   3,087" in told.stdout.decode()
+    assert "summary of 132 messages   3,090" in told.stdout.decode()
 
 
 @needs_shared

@@ -326,3 +326,54 @@ def test_what_is_no_store_exits_with_2(words, monkeypatch, capsys):
 
     assert (status, out) == (2, "")
     assert "fix: " in err
+
+
+def test_a_model_may_be_named_that_makes_the_missing_summary(ferry, monkeypatch, capsys):
+    pytest.importorskip("openai")
+    from thusfar.testing.loopback import LoopbackServer
+
+    with LoopbackServer("Fares were settled; receipts go by letter.") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai-chat"))
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+        words = (ferry, *FERRY, "--tokens", "3000", "--strategy", "regenerate")
+        made = planned(capsys, *words, "--summary-model", "openai-chat:gpt-5-mini")
+        _, out, _ = asked(capsys, "plan", *words, "--summary-model", "openai-chat:gpt-5-mini")
+        requests = len(server.requests)
+
+    assert requests == 2
+    assert "Fares were settled" in made["request"]["messages"][1]["content"]
+    assert [each["model"] for each in made["inspection"]["support"]] == ["gpt-5-mini"]
+    assert made["receipt"]["warnings"][0]["code"] == "HISTORY_SUMMARY_INLINE"
+    assert "Support calls\n  gpt-5-mini: segment" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "fix"),
+    [
+        (("--summary-model", "gpt-5"), "Write provider:model, with one of these providers"),
+        (("--summary-model", "nobody:x"), "Write provider:model"),
+        (("--summary-model", "local", "--strategy", "digest"), "Leave --summary-model out"),
+        (("--summary-model", "local", "--policy", "digest"), "Pass --policy managed"),
+        (("--summary-model", "local", "--policy", "recent"), "Leave these out"),
+    ],
+)
+def test_a_model_that_cannot_be_meant_is_refused_with_the_way_out(words, fix, ferry, capsys):
+    status, out, err = asked(capsys, "plan", ferry, *FERRY, *words)
+
+    assert (status, out) == (2, "")
+    assert fix in err.replace("\n    ", " ")
+
+
+def test_a_model_without_a_name_is_none(ferry, capsys):
+    status, _, err = asked(capsys, "plan", ferry, "--model", "")
+
+    assert status == 2
+    assert "Pass --model with the name" in err.replace("\n    ", " ")
+
+
+def test_a_summary_is_written_already_or_made_by_a_model(ferry, tmp_path, capsys):
+    summary = tmp_path / "summary.txt"
+    summary.write_text("Fares were settled.", encoding="utf-8")
+    both = ("--summary-text", str(summary), "--summary-model", "local")
+
+    assert asked(capsys, "plan", ferry, *FERRY, *both)[0] == 2

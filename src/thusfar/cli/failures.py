@@ -15,8 +15,9 @@ from thusfar.errors import Diagnostic, HistoryError
 _ON_THE_COMMAND_LINE: Final = {
     "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
     "or raise --max.",
-    "REPRESENTATION_UNAVAILABLE": "Pass --strategy digest, which needs no model, --summary-text "
-    "with a summary of your own, or --on-miss recent-only; or raise --max.",
+    "REPRESENTATION_UNAVAILABLE": "Pass --strategy digest, which needs no model, --summary-model "
+    "with one that makes it, --summary-text with a summary of your own, or --on-miss recent-only; "
+    "or raise --max.",
     "INVALID_COMPOSITION": "Pass --repair drop or --repair close; thusfar lint shows every defect.",
     "MISSING_EXTRA": "Run thusfar doctor, which shows the extras and how to install them.",
 }

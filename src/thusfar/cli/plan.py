@@ -35,7 +35,7 @@ def plan(
     output schema. Of the forms that the policy allows, the most faithful one that fits is chosen.
     Shown are the parts of the request, largest first, what became of the messages, every form
     that was looked at with why it was chosen or not, the limits, and warnings. Nothing is
-    written, and no model is called.
+    written, and no model is called but the one of --summary-model.
 
     With --json: {"request", "receipt", "inspection"}. "request" is what is to be sent, in the
     format of FILE: for a request file its own body with the planned messages in it, else the
@@ -91,10 +91,11 @@ def model_of(options: PlanOptions, source: Source) -> str:
     Raises:
         OptionsError: `INVALID_OPTIONS`, when neither is there.
     """
-    model = options.bounds.model or source.loaded.model
-    if model is None:
+    given = options.bounds.model
+    model = source.loaded.model if given is None else given
+    if not model:
         raise OptionsError(
-            "A plan is for a model, and the file names none.",
+            "A plan is for a model, and none is named.",
             fix="Pass --model with the name of the model that the request is for.",
             option="model",
         )

@@ -22,7 +22,7 @@ PlanPolicy = Literal["exact", "recent", "managed", "digest"]
 WRITTEN: Final = "summary-text"
 """What a summary from `--summary-text` is known by on receipts: no model made it here."""
 
-_OF_MANAGED: Final = ("strategy", "on_miss", "shorten", "summary_text")
+_OF_MANAGED: Final = ("strategy", "on_miss", "shorten", "summary_model", "summary_text")
 
 
 @Parameter(name="*")
@@ -42,6 +42,9 @@ class PlanOptions:
             request is refused.
         shorten: Under managed, old tool results above this many tokens may be cut to a head and a
             tail before anything is summarised.
+        summary_model: Model that makes a missing summary under managed, such as openai:gpt-5-mini;
+            local runs a small one here, with no key and no network. It is called where everything
+            does not fit.
         summary_text: File of a summary of the older messages that is written already; it is
             used under managed in place of a model.
         optimize_at: From this many input tokens on, cheaper forms that the policy allows are used
@@ -53,6 +56,7 @@ class PlanOptions:
     strategy: StrategyKind | None = None
     on_miss: OnMiss | None = None
     shorten: Whole = None
+    summary_model: str | None = None
     summary_text: str | None = None
     optimize_at: Whole = None
     bounds: BoundOptions = field(default_factory=BoundOptions)
@@ -121,14 +125,24 @@ class PlanOptions:
         """
         strategy = self.strategy
         if named == "digest":
-            if self.summary_text is not None or strategy not in (None, "digest"):
+            made = (self.summary_text, self.summary_model)
+            if made != (None, None) or strategy not in (None, "digest"):
                 raise OptionsError(
                     "--policy digest writes a digest and got another way to make a summary.",
                     fix="Pass --policy managed.",
                 )
             strategy = "digest"
         if self.summary_text is None:
-            return SummaryOptions(strategy=getattr(summarize, strategy or "adaptive")())
+            return SummaryOptions(
+                model=self._summary_model(strategy),
+                strategy=getattr(summarize, strategy or "adaptive")(),
+            )
+        if self.summary_model is not None:
+            raise OptionsError(
+                "A summary that is written already and a model to make it were given.",
+                fix="Leave --summary-text or --summary-model out.",
+                option="summary_model",
+            )
         if strategy not in (None, "regenerate"):
             raise OptionsError(
                 f"--summary-text is one text for the whole older part and got --strategy "
@@ -142,6 +156,25 @@ class PlanOptions:
             max_tokens=measure_for(self.bounds.counter, model).text(text) or 1,
             attempts=1,
         )
+
+    def _summary_model(self, strategy: str | None) -> Any:
+        """Find the model of `--summary-model`; `None` without it.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for a name that no adapter has, and beside a digest.
+            MissingExtraError: `MISSING_EXTRA`, when its SDK is not installed.
+        """
+        if self.summary_model is None:
+            return None
+        if strategy == "digest":
+            raise OptionsError(
+                "--strategy digest needs no model and got --summary-model.",
+                fix="Leave --summary-model out, or pass another --strategy.",
+                option="summary_model",
+            )
+        from thusfar.models.resolving import resolve_model
+
+        return resolve_model(self.summary_model)
 
     def _most(self, model: str, output_limit: int | None) -> int:
         """Compute the effective maximum of the request."""
