@@ -16,6 +16,16 @@ from thusfar.models.contracts import (
     ProviderHistorySummaryInput,
     ProviderHistorySummaryResult,
 )
+from thusfar.models.port import (
+    Model,
+    ModelEvent,
+    ModelReply,
+    ReasoningDelta,
+    Replied,
+    TextDelta,
+    ToolCallDelta,
+    Usage,
+)
 from thusfar.models.resolving import resolve_model
 from thusfar.models.scripted import Scripted, ScriptedCall
 
@@ -37,14 +47,22 @@ __all__ = [
     "GeneratedText",
     "LiteLLM",
     "Local",
+    "Model",
+    "ModelEvent",
+    "ModelReply",
     "OpenAIChat",
     "OpenAIResponses",
     "ProviderHistorySummaryInput",
     "ProviderHistorySummaryResult",
+    "ReasoningDelta",
     "Recording",
     "Replay",
+    "Replied",
     "Scripted",
     "ScriptedCall",
+    "TextDelta",
+    "ToolCallDelta",
+    "Usage",
     "resolve_model",
 ]
 
