@@ -62,7 +62,7 @@ def test_a_long_conversation_is_bounded_checked_and_sent_on(ferry, tmp_path):
     assert bounded.returncode == 0
     assert len(json.loads(bounded.stdout)["messages"]) == 61
     assert (checked.returncode, checked.stderr) == (0, b"")
-    assert b"Sent: 61 messages, 5,885 tokens" in again.stdout
+    assert b"Sent: 61 messages, 5,888 tokens" in again.stdout
 
 
 def test_the_installed_script_is_the_same_command():
