@@ -207,7 +207,7 @@ def everything() -> Process:
             capacity=ModelCapacity(context_window=900, vendor="openai"), counter="chars",
             max_output_tokens=10,
         ),
-        on_event=HOOKS["told"], clock=HOOKS["clock"],
+        interceptor=HOOKS["told"], on_event=HOOKS["told"], clock=HOOKS["clock"],
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from thusfar.process.control import RunHandle
 from thusfar.process.definition import Process
 from thusfar.process.entries import Entry
 from thusfar.process.files import load_process
+from thusfar.process.intercepting import Call, Cancel, Forward, Interceptor, Skip, Use
 from thusfar.process.log import HistoryPart
 from thusfar.process.outcomes import (
     AnswerRefused,
@@ -45,12 +46,16 @@ __all__ = [
     "END",
     "STANDARD_PROMPT",
     "AnswerRefused",
+    "Call",
+    "Cancel",
     "Capture",
     "CommitChanges",
     "DecisionTask",
     "Entry",
     "Finding",
+    "Forward",
     "HistoryPart",
+    "Interceptor",
     "Outcome",
     "PartialPrompt",
     "PartialPromptConfig",
@@ -67,6 +72,7 @@ __all__ = [
     "RunLimits",
     "Runs",
     "ScriptTask",
+    "Skip",
     "StepCommitted",
     "StepFailed",
     "StepReceipt",
@@ -76,6 +82,7 @@ __all__ = [
     "Tape",
     "Task",
     "Transition",
+    "Use",
     "from_data",
     "load_process",
     "to_data",

@@ -42,6 +42,10 @@ class Outputs(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
 
 
+class Skipped(msgspec.Struct, frozen=True):
+    """No answer: an interceptor skipped the task."""
+
+
 class Refused(msgspec.Struct, frozen=True, kw_only=True):
     """An answer that is not good.
 
@@ -52,7 +56,7 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
     errors: tuple[str, ...]
 
 
-Answer = Chosen | Outputs | Refused
+Answer = Chosen | Outputs | Skipped | Refused
 
 
 def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answer:

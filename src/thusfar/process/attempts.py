@@ -23,8 +23,18 @@ from thusfar.errors import (
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answering import CallFunction, CallModel, timed_out
-from thusfar.process.answers import Answer, Chosen, Outputs, Refused, read_answer
+from thusfar.process.answers import Answer, Chosen, Outputs, Refused, Skipped, read_answer
 from thusfar.process.criteria import criteria_hold
+from thusfar.process.intercepting import (
+    SKIPPED,
+    Cancel,
+    Skip,
+    Use,
+    call_of,
+    require_decision,
+    skipped,
+    used,
+)
 from thusfar.process.loops import LoopCheck
 from thusfar.process.moments import moment_of
 from thusfar.process.outcomes import AnswerRefused, PromptPlanned
@@ -36,7 +46,7 @@ if TYPE_CHECKING:
     from thusfar.process.steps import Run
 
 Made = TypeVar("Made")
-Accepted = tuple[Chosen | Outputs, CommitChanges, str]
+Accepted = tuple[Chosen | Outputs | Skipped, CommitChanges, str]
 
 
 def guarded(task_id: str, made: Callable[[], Made]) -> Made:
@@ -126,69 +136,92 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
     """Plan the prompt, send it, and read the answer."""
     process = run.process
     model = run.model_of(task)
-    replayed = isinstance(process.tape, Replay)
-    if model is None and not replayed:
-        raise OptionsError(
-            f"The task {task.id} had no model.",
-            fix="Pass model= to the process or the task.",
-            option="model",
-        )
+    if model is None and not isinstance(process.tape, Replay) and run.interceptor is None:
+        raise _no_model(task.id)
     native = not task.edges and hasattr(model, "generate_object")
     schema = task.schema.json_schema if task.schema is not None and native else None
     planned = plan_attempt(
         moment_of(process, task, visible, errors=run.errors),
-        model="replay" if model is None else model,
+        model=model if model is not None else "none",
         settings=process.requests,
         attempt=run.attempt,
         schema=schema,
     )
-    left = run.seconds_left()
-    if left == 0:
+    if run.seconds_left() == 0:
         raise timed_out()
     run.require_tokens(planned.receipt.request.input_tokens)
     run.take_call()
     run.tell(PromptPlanned(process_id=process.id, receipt=planned.receipt))
-    made: Any = yield from _generated(run, model, planned, left)
+    made: Any = yield from _generated(run, model, planned)
+    if made.finish == SKIPPED:
+        return Skipped()
     if made.finish != "stop":
         return Refused(errors=(f"The answer was not finished ({made.finish}).",))
     value = made.value if isinstance(made, GeneratedObject) else made.text
     return read_answer(task, value, visible)
 
 
-def _generated(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> Steps[Any]:
+def _no_model(task_id: str) -> OptionsError:
+    return OptionsError(
+        f"The task {task_id} had no model.",
+        fix="Pass model= to the process or the task.",
+        option="model",
+    )
+
+
+def _generated(run: Run, model: Any, planned: PlannedPrompt) -> Steps[Any]:
     """Get the answer: from a tape that is replayed, else from the model."""
     tape = run.process.tape
     if tape is None:
-        made = yield from _asked(run, model, planned, left)
+        made = yield from _decided(run, model, planned)
         run.add_tokens(used_tokens(made, planned))
         return made
     call = called(run.process.id, planned, tape.digests)
     if isinstance(tape, Replay):
         made, tokens = tape.answer(call)
     else:
-        made = yield from _asked(run, model, planned, left)
+        made = yield from _decided(run, model, planned)
         tokens = used_tokens(made, planned)
         tape.keep_call(call, made, tokens)
     run.add_tokens(tokens)
     return made
 
 
-def _asked(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> Steps[Any]:
+def _decided(run: Run, model: Any, planned: PlannedPrompt) -> Steps[Any]:
+    """Let an interceptor decide where there is one; what it takes is not the step's time."""
+    if (interceptor := run.interceptor) is not None:
+        begun = run.process.monotonic()
+        call = call_of(planned, run.process.id, run.errors)
+        told = yield CallFunction(function=interceptor, arguments=(call,), task_id=run.task_id)
+        run.add_time(run.process.monotonic() - begun)
+        decided = require_decision(told)
+        if isinstance(decided, Use):
+            return used(decided.answer)
+        if isinstance(decided, Skip):
+            return skipped()
+        if isinstance(decided, Cancel):
+            run.stop(decided.reason)
+    if model is None:
+        raise _no_model(run.task_id)
+    return (yield from _asked(run, model, planned))
+
+
+def _asked(run: Run, model: Any, planned: PlannedPrompt) -> Steps[Any]:
     """Ask the model; what it wrote instead of the JSON asked for counts as no answer."""
     try:
-        return (yield _call(run, model, planned, left))
+        return (yield _call(run, model, planned))
     except ProviderAnswerError:
         if planned.schema is None:
             raise
         return GeneratedText(text="")
 
 
-def _call(run: Run, model: Any, planned: PlannedPrompt, left: float | None) -> CallModel:
+def _call(run: Run, model: Any, planned: PlannedPrompt) -> CallModel:
     return CallModel(
         model=model,
         prompt=planned,
         max_output_tokens=run.process.requests.max_output_tokens,
-        timeout_seconds=left,
+        timeout_seconds=run.seconds_left(),
         monotonic=run.process.monotonic,
         control=run.control,
     )

@@ -15,6 +15,7 @@ from thusfar.models.resolving import resolve_model
 from thusfar.process.building import graph_of, prompt_texts
 from thusfar.process.checking import findings_of
 from thusfar.process.entries import Entry, manual_entry
+from thusfar.process.intercepting import Interceptor
 from thusfar.process.log import (
     DETAIL_ITEMS,
     MAX_ITEMS,
@@ -85,6 +86,8 @@ class Process(Runnable):
         prompt_modes: Further modes of partial prompts, by name.
         limits: How much a run may use.
         requests: How attempts are planned: budget, capacity, counter, output limit.
+        interceptor: Decides about each call of a model before it is made; see `Interceptor`. Those
+            of sub-processes too, where they have none of their own.
         on_event: Told what happens, as it happens.
         clock: Gives the time of an entry.
 
@@ -141,6 +144,7 @@ class Process(Runnable):
         prompt_modes: Mapping[str, PartialPromptConfig] | None = None,
         limits: RunLimits | None = None,
         requests: RequestSettings | None = None,
+        interceptor: Interceptor | None = None,
         on_event: Listener | None = None,
         clock: Callable[[], datetime.datetime] = _utc_now,
     ) -> None:
@@ -154,6 +158,7 @@ class Process(Runnable):
         self.record_history = record_history
         self.limits = limits or RunLimits()
         self.requests = requests or RequestSettings()
+        self.interceptor = interceptor
         self.on_event = on_event
         self.clock = clock
         self.monotonic: Callable[[], float] = time.monotonic

@@ -15,7 +15,7 @@ import msgspec
 from thusfar.codec import json_text, parse_json, to_json
 from thusfar.errors import OptionsError
 
-EntryKind = Literal["transition", "result", "script", "decision", "child", "manual"]
+EntryKind = Literal["transition", "result", "script", "decision", "child", "skipped", "manual"]
 _NAMES: Final = {
     "taskID": "task_id",
     "taskId": "task_id",

@@ -95,6 +95,7 @@ PROCESS: Final[Fields] = {
     "prompt_modes": "modes",
     "limits": "limits",
     "requests": "requests",
+    "interceptor": "hook",
     "on_event": "hook",
     "clock": "hook",
 }

@@ -13,7 +13,7 @@ import msgspec
 
 from thusfar.codec import canonical_json
 from thusfar.errors import LoopDetectedError
-from thusfar.process.answers import Answer, Refused
+from thusfar.process.answers import Answer, Refused, Skipped
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
@@ -49,7 +49,7 @@ class LoopCheck:
                 be asked again.
         """
         process, most = self._process, self._process.limits.loop_threshold
-        if most is None or isinstance(answer, Refused):
+        if most is None or isinstance(answer, Refused | Skipped):
             return answer
         self.mark = _mark(task_id, process.state.values_only, msgspec.to_builtins(answer))
         if process.position.seen.count(self.mark) < most:

@@ -18,7 +18,7 @@ from thusfar.codec import json_text, to_json
 from thusfar.drive import Steps
 from thusfar.errors import CallLimitError, TokenLimitError
 from thusfar.process.answering import CallFunction
-from thusfar.process.answers import Chosen
+from thusfar.process.answers import Chosen, Skipped
 from thusfar.process.attempts import accepted_answer, guarded
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.criteria import criteria_hold
@@ -39,6 +39,7 @@ from thusfar.process.templates import json_of, render_text
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+    from thusfar.process.intercepting import Interceptor
     from thusfar.process.keeping import Keeper
     from thusfar.process.outcomes import ProcessEvent
 
@@ -161,6 +162,32 @@ class Run:
         if self.around is not None:
             self.around.add_tokens(tokens)
 
+    @property
+    def interceptor(self) -> Interceptor | None:
+        """The interceptor: that of the process, or of the one around it."""
+        own = self.process.interceptor
+        return own if own is not None or self.around is None else self.around.interceptor
+
+    def add_time(self, seconds: float) -> None:
+        """Give the step, the run and those around it this much longer."""
+        self.began += seconds
+        self.step_began += seconds
+        if self.around is not None:
+            self.around.add_time(seconds)
+
+    def stop(self, reason: str) -> None:
+        """End the run as `cancelled`, and those around it.
+
+        Raises:
+            RunStopped: Always.
+        """
+        control = self.control or Control()
+        control.stop("cancelled", reason)
+        run: Run | None = self
+        while run is not None:
+            run.control, run = control, run.around
+        raise RunStopped
+
     def model_of(self, task: Task) -> Any:
         """Find the model of a task: its own, the process's, or that of the process around it."""
         if task.model is not None:
@@ -217,6 +244,8 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
             callers=called_from(callers, task.id),
             mark=mark,
         )
+    if isinstance(answer, Skipped):
+        return _skipped(run, task, recorded=recorded)
     outputs = answer.value
     if task.state_updates is not None:
         values = apply_updates(values, task.state_updates, outputs=outputs)
@@ -243,6 +272,17 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
     return Commit(
         values=values, entries=entries, go_to=go_to, callers=callers, told=told, mark=mark
     )
+
+
+def _skipped(run: Run, task: Task, *, recorded: bool) -> Commit:
+    """Go on behind a task that was skipped; nothing but its entry is left of it."""
+    process = run.process
+    go_to, callers = process.graph.after(task, process.position.callers)
+    entries: tuple[Entry, ...] = ()
+    if recorded:
+        entries = (run.entry(kind="skipped", action=name_of(task), summary="skipped"),)
+    values = process.state.values_only
+    return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
 
 
 def _summary(task: Task, outputs: Any, values: dict[str, Any], process: Process) -> str | None:

@@ -66,6 +66,7 @@ def given_to(process: Process) -> dict[str, Any]:
         "prompt_modes": process.prompt_modes,
         "limits": process.limits,
         "requests": process.requests,
+        "interceptor": process.interceptor,
         "on_event": process.on_event,
         "clock": process.clock,
     }
