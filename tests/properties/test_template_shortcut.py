@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from thusfar.errors import InvalidTemplateError
 from thusfar.process import templates
 from thusfar.process.prompts import STANDARD_PROMPT
-from thusfar.process.templates import PartFunction, PartText, render_pieces
+from thusfar.process.templates import PartFunction, PartText, render_pieces, render_text
 
-PARTS = PartFunction(lambda name, *_: PartText(((str(name), f"<{name}>"),)))
+PARTS = PartFunction(
+    lambda name, *_: PartText(((str(name), f"<{name}>"),)), lambda name: ((name, f"<{name}>"),)
+)
 SCOPE = {"promptPart": PARTS, "prompt_part": PARTS, "prt": PARTS, "x": "X"}
 FRAGMENTS = st.sampled_from(
     ["${promptPart('a')}", '${ prt("b") }', "${prompt_part('a')}", "${x}", "\\${", "$", "{", "}",
@@ -26,7 +28,12 @@ def rendered(text: str) -> Any:
         pieces = render_pieces(text, SCOPE, owner="test")
     except InvalidTemplateError as error:
         return error.args[0]
-    return "".join(pieces), [piece.pieces for piece in pieces if isinstance(piece, PartText)]
+    parts = [
+        piece.pieces if isinstance(piece, PartText) else piece
+        for piece in pieces
+        if isinstance(piece, PartText | tuple)
+    ]
+    return render_text(text, SCOPE, owner="test"), parts
 
 
 @given(st.lists(FRAGMENTS, max_size=7).map("".join))

@@ -18,10 +18,17 @@ from thusfar.process.log import LogSlice
 from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
 from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE
 from thusfar.process.tasks import END, Transition
-from thusfar.process.templates import PartFunction, PartText, json_of, render_pieces, render_text
+from thusfar.process.templates import (
+    PartFunction,
+    PartText,
+    Pieces,
+    json_of,
+    render_pieces,
+    render_text,
+)
 
 ERROR_MAX_CHARS: Final = 500  # of one complaint; a model may have written part of it
-Pieces = tuple[tuple[str, str], ...]
+_END_OF_LINE: Final = ("text", "\n")
 
 
 def attempt_prompt(moment: Moment, *, collapsed: bool = False) -> AttemptPrompt:
@@ -68,8 +75,16 @@ class _Parts:
             },
             "process": {"id": moment.process_id, "steps_executed": moment.steps_executed},
             "json": json_of,
-            **dict.fromkeys(("promptPart", "prompt_part", "prt"), PartFunction(self.prompt_part)),
+            **dict.fromkeys(("promptPart", "prompt_part", "prt"), self._function()),
         }
+
+    def _function(self) -> PartFunction:
+        return PartFunction(self.prompt_part, self._whole)
+
+    def _whole(self, name: str) -> Pieces:
+        """Give one part between line ends; nothing for an empty one."""
+        made = self._part(SAME.get(name, name))
+        return (_END_OF_LINE, *made, _END_OF_LINE) if made else ()
 
     def prompt_part(
         self,
@@ -82,10 +97,7 @@ class _Parts:
         bare = omitNewlines or omit_newlines
         pieces: list[tuple[str, str]] = []
         for name in [names] if isinstance(names, str) else names:
-            made = self._part(SAME.get(name, name))
-            if made and not bare:
-                made = (("text", "\n"), *made, ("text", "\n"))
-            pieces += made
+            pieces += self._part(SAME.get(name, name)) if bare else self._whole(name)
         return PartText(tuple(pieces))
 
     def rendered(self, template: str, part: str, owner: str) -> Pieces:
@@ -94,6 +106,8 @@ class _Parts:
         for text in render_pieces(template, self.scope, owner=owner):
             if isinstance(text, PartText):
                 pieces += text.pieces
+            elif isinstance(text, tuple):
+                pieces += text
             elif text:
                 pieces.append((part, text))
         return tuple(pieces)

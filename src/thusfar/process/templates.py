@@ -24,6 +24,9 @@ _PART_CALL: Final = re.compile(
 )
 
 
+Pieces = tuple[tuple[str, str], ...]
+
+
 class PartText(str):
     """The text of a prompt part inside a rendered template, recognised by its type.
 
@@ -33,9 +36,9 @@ class PartText(str):
         pieces: Name and text of each stretch of it, in order.
     """
 
-    pieces: tuple[tuple[str, str], ...]
+    pieces: Pieces
 
-    def __new__(cls, pieces: tuple[tuple[str, str], ...]) -> PartText:
+    def __new__(cls, pieces: Pieces) -> PartText:
         """Join the pieces of a part."""
         made = super().__new__(cls, "".join([text for _, text in pieces]))
         made.pieces = pieces
@@ -50,12 +53,14 @@ class PartFunction:
 
     Args:
         function: Takes names, gives a `PartText`.
+        pieces: Takes one name, gives the pieces alone, which are not joined.
     """
 
-    __slots__ = ("_function",)
+    __slots__ = ("_function", "_pieces")
 
-    def __init__(self, function: Callable[..., PartText]) -> None:
+    def __init__(self, function: Callable[..., PartText], pieces: Callable[[str], Pieces]) -> None:
         self._function = function
+        self._pieces = pieces
 
     def __call__(self, *args: Any, **kwargs: Any) -> PartText:
         """Give the part."""
@@ -81,7 +86,7 @@ def check_template(text: str, *, owner: str) -> None:
     _compiled(text, owner)
 
 
-def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[str]:
+def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[str | Pieces]:
     """Render a template.
 
     Args:
@@ -90,7 +95,7 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
         owner: What it belongs to, for the message.
 
     Returns:
-        Its pieces in order; the text of prompt parts as `PartText`.
+        Its pieces in order; prompt parts as `PartText`, or as the pieces they are made of.
 
     Raises:
         InvalidTemplateError: `INVALID_TEMPLATE`, when it cannot be read, names something that
@@ -104,7 +109,7 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
     part = scope.get("promptPart")
     try:
         if parts is not None and type(part) is PartFunction:
-            return [part(name) if is_part else name for is_part, name in parts]
+            return [part._pieces(name) if is_part else name for is_part, name in parts]
         template = _compiled(text, owner)
         return list(template.root_render_func(template.new_context(dict(scope))))
     except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
@@ -115,7 +120,8 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
 
 def render_text(text: str, scope: Mapping[str, Any], *, owner: str) -> str:
     """Render a template to one text; see `render_pieces`."""
-    return "".join(render_pieces(text, scope, owner=owner))
+    made = render_pieces(text, scope, owner=owner)
+    return "".join([t if isinstance(t, str) else "".join(each for _, each in t) for t in made])
 
 
 def json_of(value: Any) -> str:
