@@ -15,15 +15,18 @@ import pytest
 
 from thusfar.storage import open_store
 from thusfar.storage import questions as q
+from thusfar.thread import Thread
 
 WORKER = """
 import sys, time
 from pathlib import Path
 from thusfar import InputBudget, Runtime, history, per_message, plan_sync
 from thusfar.storage import open_store
+from thusfar.thread import Thread
 
 url, calls, name, hang = sys.argv[1], Path(sys.argv[2]), sys.argv[3], sys.argv[4] == "hang"
-namespace = sys.argv[5]
+namespace, stored = sys.argv[5], sys.argv[6] == "thread"
+store = open_store(url, namespace=namespace)
 
 def model(**_):
     (calls / f"{name}-{time.time_ns()}").touch()
@@ -37,12 +40,13 @@ messages = [
     for i in range(12)
 ]
 planned = plan_sync(
-    messages,
+    None if stored else messages,
+    thread=Thread("t", store=store) if stored else None,
     model="gpt-4o",
     counter=per_message(lambda m: 50 if "history-summary" in str(m) else 100),
     budget=InputBudget(max=1000),
     policy=history(recent=4, summary={"model": model, "name": "model", "max_tokens": 100}),
-    runtime=Runtime(open_store(url, namespace=namespace), lease_seconds=1.5),
+    runtime=Runtime(store, lease_seconds=1.5),
 )
 print(planned.receipt.history.covered, [w.code for w in planned.receipt.warnings])
 """
@@ -51,13 +55,19 @@ print(planned.receipt.history.covered, [w.code for w in planned.receipt.warnings
 class Place:
     """A database of its own, and the calls that were made by workers on it."""
 
-    def __init__(self, url: str, folder: Path) -> None:
-        self.url, self.calls = url, folder / "calls"
+    def __init__(self, url: str, folder: Path, source: str) -> None:
+        self.url, self.calls, self.source = url, folder / "calls", source
         self.namespace = f"leases-{uuid.uuid4().hex}"
         self.calls.mkdir()
+        if source == "thread":
+            store = open_store(url, namespace=self.namespace)
+            thread = Thread("t", store=store).sync
+            for i in range(12):
+                thread.append({"role": ("user", "assistant")[i % 2], "content": f"message {i}"})
+            store.close()
 
     def start(self, name: str, how: str) -> subprocess.Popen[str]:
-        arguments = [self.url, str(self.calls), name, how, self.namespace]
+        arguments = [self.url, str(self.calls), name, how, self.namespace, self.source]
         return subprocess.Popen(
             [sys.executable, "-c", WORKER, *arguments], stdout=subprocess.PIPE, text=True
         )
@@ -66,7 +76,8 @@ class Place:
         """The kinds of the rows that are left: summaries by their identity, and leases."""
 
         def steps() -> Any:
-            return (yield q.ReadArtifacts(""))
+            of_thread = yield q.ReadArtifacts("t")
+            return [*of_thread, *(yield q.ReadArtifacts(""))]
 
         store = open_store(self.url, namespace=self.namespace)
         try:
@@ -75,11 +86,16 @@ class Place:
             store.close()
 
 
+@pytest.fixture(params=["list", "thread"])
+def source(request: Any) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(params=["sqlite", "postgres"])
-def place(request: Any, tmp_path: Path) -> Place:
+def place(request: Any, tmp_path: Path, source: str) -> Place:
     if request.param == "postgres":
-        return Place(request.getfixturevalue("postgres_url"), tmp_path)
-    return Place(f"sqlite:///{tmp_path / 'summaries.db'}", tmp_path)
+        return Place(request.getfixturevalue("postgres_url"), tmp_path, source)
+    return Place(f"sqlite:///{tmp_path / 'summaries.db'}", tmp_path, source)
 
 
 def test_two_processes_make_one_summary_with_one_call(place: Place):
