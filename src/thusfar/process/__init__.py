@@ -11,7 +11,9 @@ from thusfar.process.definition import Process
 from thusfar.process.entries import Entry
 from thusfar.process.files import load_process
 from thusfar.process.intercepting import Call, Cancel, Forward, Interceptor, Skip, Use
+from thusfar.process.isolating import TaskOutcome
 from thusfar.process.log import HistoryPart
+from thusfar.process.markdown import run_markdown
 from thusfar.process.outcomes import (
     AnswerRefused,
     Outcome,
@@ -39,6 +41,7 @@ from thusfar.process.tasks import (
     Task,
     Transition,
 )
+from thusfar.process.terminal import TerminalInterceptor, TerminalLog
 from thusfar.process.views import PartialPrompt, PartialPromptConfig
 from thusfar.process.writing import to_data
 
@@ -81,9 +84,13 @@ __all__ = [
     "SyncRuns",
     "Tape",
     "Task",
+    "TaskOutcome",
+    "TerminalInterceptor",
+    "TerminalLog",
     "Transition",
     "Use",
     "from_data",
     "load_process",
+    "run_markdown",
     "to_data",
 ]

@@ -300,6 +300,16 @@ class Process(Runnable):
         self.position = Position(at=self.graph.start)
         self.last_errors = ()
 
+    def swap(self, position: Position, state: State) -> tuple[Position, State]:
+        """Stand elsewhere with another state, for a task alone.
+
+        Returns:
+            Where it stood, and its state.
+        """
+        was = self.position, self._state
+        self.position, self._state = position, state
+        return was
+
     def restart(self) -> None:
         """Go back to the start task for a new run; the log and the state stay."""
         self.position = Position(at=self.graph.start)

@@ -15,6 +15,7 @@ from thusfar.process.tape import Capture, Replay
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+    from thusfar.process.isolating import TaskOutcome
 
 
 class Runnable:
@@ -84,3 +85,45 @@ class Runnable:
         from thusfar.process.running import run_steps
 
         return driven(run_steps(self.itself, input, tape=tape))
+
+    async def run_task(
+        self,
+        task_id: str,
+        *,
+        state: Mapping[str, Any] | None = None,
+        input: Any = None,  # noqa: A002 - as for run
+    ) -> TaskOutcome:
+        """Run one task alone, to test it: no routing, and nothing of the process is changed.
+
+        The log is in its prompt as it is. Hooks that are told `after_commit` are not told, and
+        failure tasks do not take over.
+
+        Args:
+            task_id: Id of the task.
+            state: The state it finds. `None`: that of the process.
+            input: What its templates see as `inputs`.
+
+        Returns:
+            What it would have done.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, when there is no such task.
+            ProcessRunningError: `PROCESS_RUNNING`, during a run.
+        """
+        from thusfar.process.answering import adriven
+        from thusfar.process.isolating import task_steps
+
+        return await adriven(task_steps(self.itself, task_id, state, input))
+
+    def run_task_sync(
+        self,
+        task_id: str,
+        *,
+        state: Mapping[str, Any] | None = None,
+        input: Any = None,  # noqa: A002 - as for run
+    ) -> TaskOutcome:
+        """Run one task alone, for code without an event loop; see `run_task`."""
+        from thusfar.process.answering import driven
+        from thusfar.process.isolating import task_steps
+
+        return driven(task_steps(self.itself, task_id, state, input))

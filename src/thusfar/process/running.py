@@ -125,7 +125,7 @@ def _to_an_end(
     except RunExistsError:
         raise
     except HistoryError as error:
-        return _outcome(run, failure=_failure(run, error))
+        return _outcome(run, failure=failure_of(run, error))
     return _outcome(run, output=output)
 
 
@@ -135,7 +135,7 @@ def _kept_outcome(run: Run, keeper: Keeper, outcome: Outcome) -> Steps[Outcome]:
         yield from keeper.end(run.process, outcome)
     except HistoryError as error:
         if outcome.status != "failed":
-            return _outcome(run, failure=_failure(run, error))
+            return _outcome(run, failure=failure_of(run, error))
     return outcome
 
 
@@ -262,7 +262,8 @@ def _stopped(run: Run) -> Outcome:
     )
 
 
-def _failure(run: Run, error: HistoryError) -> ProcessFailure:
+def failure_of(run: Run, error: HistoryError) -> ProcessFailure:
+    """Say why a run failed, and where."""
     return ProcessFailure(
         code=error.code,
         message=str(error.args[0]),
