@@ -58,6 +58,8 @@ def complete_calls(
     Returns:
         The messages, those that lacked nothing as they were; and a note of each kind of change.
     """
+    if not any(isinstance(part, ToolCall | ToolResult) for m in messages for part in m.parts):
+        return list(messages), ()
     notes = Notes()
     entries = [Entry(message.role, list(message.parts)) for message in messages]  # type: ignore[arg-type]
     answers = paired(_PARTS, entries)

@@ -53,8 +53,8 @@ def lower_all(
     lost = 0
     for message in messages:
         names.update((p.id, p.name) for p in message.parts if isinstance(p, ToolCall) and p.id)
-        if _fits(message, target):
-            lowered += map(write, target.lower(message))
+        if (written := _tried(message, target)) is not None:
+            lowered += map(write, written)
             continue
         kept, left_out = _named(message, names), 0
         if leave_out and not _fits(kept, target):
@@ -76,12 +76,15 @@ def _plain(wire: Any) -> Any:
     return to_json(wire)
 
 
-def _fits(message: Message, target: Dialect) -> bool:
+def _tried(message: Message, target: Dialect) -> tuple[Any, ...] | None:
     try:
-        target.lower(message)
+        return target.lower(message)
     except UnsupportedPartError:
-        return False
-    return True
+        return None
+
+
+def _fits(message: Message, target: Dialect) -> bool:
+    return _tried(message, target) is not None
 
 
 def _named(message: Message, names: dict[str, str]) -> Message:
