@@ -7,7 +7,6 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -155,18 +154,18 @@ def _planned(
         summariser=None,
         background=False,
         backing=False,
+        track=False,  # comparing with the request before would hash the whole prompt
     )
-    # Comparing with the request before would hash the whole prompt at every step.
-    sealed: Sealed = drive(plan_steps(replace(facts, track=False)), _no_question)
+    sealed: Sealed = drive(plan_steps(facts), _no_question)
+    texts = tuple([piece.text for piece in prompt.pieces])
     receipt = StepReceipt(
         request=sealed.receipt,
         task_id=moment.task.id,
         step=step,
         attempt=attempt,
-        parts=_sizes(prompt, facts),
+        parts=_sizes(prompt, texts, facts),
         history=log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
     )
-    texts = tuple([piece.text for piece in prompt.pieces])
     return PlannedPrompt(
         system=prompt.system,
         text="".join(texts),
@@ -203,11 +202,13 @@ def _no_question(question: Any) -> Any:
     raise AssertionError(f"a request without history asked {type(question).__name__}")
 
 
-def _sizes(prompt: AttemptPrompt, facts: RequestFacts) -> tuple[tuple[str, int], ...]:
+def _sizes(
+    prompt: AttemptPrompt, texts: tuple[str, ...], facts: RequestFacts
+) -> tuple[tuple[str, int], ...]:
     if facts.measure.counts_messages:
         return ()
-    counts = facts.measure.count_flat([piece.text for piece in prompt.pieces])
     sizes: dict[str, int] = {}
-    for piece, tokens in zip(prompt.pieces, counts, strict=True):
-        sizes[piece.part] = sizes.get(piece.part, 0) + tokens
+    for piece, tokens in zip(prompt.pieces, facts.measure.count_flat(list(texts)), strict=True):
+        part = piece.part
+        sizes[part] = sizes.get(part, 0) + tokens
     return tuple(sizes.items())

@@ -154,6 +154,7 @@ def facts_of_request(
     calibration: Calibration | None = None,
     previous: Any = None,
     epoch: Any = None,
+    track: bool = True,
 ) -> tuple[RequestFacts, dict[str, Any]]:
     """Write the facts of a request.
 
@@ -211,6 +212,7 @@ def facts_of_request(
         counter=said.count_tokens is not None,
         calibration=calibration,
         raw_max=raw,
+        track=track,
     )
     return facts, models
 
