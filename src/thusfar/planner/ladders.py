@@ -64,10 +64,10 @@ def split_use(use: Iterable[Any]) -> tuple[list[HistoryPolicy], list[Any]]:
     for entry in use:
         if entry is None:
             continue
-        if isinstance(entry, _POLICIES):
-            policies.append(entry)
-        elif isinstance(entry, _ENTRIES):
+        if isinstance(entry, _ENTRIES):
             entries.append(entry)
+        elif isinstance(entry, _POLICIES):
+            policies.append(entry)
         elif isinstance(entry, list | tuple):
             inner_policies, inner = split_use(entry)
             policies += inner_policies
@@ -107,7 +107,10 @@ def _inner(entry: Any) -> Context | Summarizable:
 
 def entry_id(entry: Any) -> str:
     """Find the name of a contributor through its wrappers."""
-    inner = _inner(entry)
+    return _name(_inner(entry))
+
+
+def _name(inner: Context | Summarizable) -> str:
     if isinstance(inner, Context):
         return inner.id
     return "+".join(entry_id(source) for source in inner.sources)
@@ -125,7 +128,8 @@ def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
     Raises:
         RequestCompositionError: `INVALID_COMPOSITION`, when two have the same name.
     """
-    names = [entry_id(entry) for entry in entries]
+    inner = list(map(_inner, entries))
+    names = list(map(_name, inner))
     twice = len(names) - len(set(names))
     if twice or "history" in names:
         message = f"{twice or 1} contributor(s) had a name that is taken."
@@ -135,8 +139,10 @@ def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
             diagnostics=(Diagnostic(code="INVALID_LADDER", message=message),),
         )
     builder = _Builder(facts)
-    pairs = zip(entries, names, strict=True)
-    ladders = [builder.ladder(entry, name, order) for order, (entry, name) in enumerate(pairs)]
+    ladders = [
+        Ladder(name, _priority(source), order, builder.rungs(entry))
+        for order, (entry, name, source) in enumerate(zip(entries, names, inner, strict=True))
+    ]
     builder.count()
     return ladders
 
@@ -149,9 +155,6 @@ class _Builder:
         self.measure = facts.measure
         self._uncounted: list[tuple[Rung, str]] = []
 
-    def ladder(self, entry: Any, name: str, order: int) -> Ladder:
-        return Ladder(name, _priority(entry), order, self._rungs(entry))
-
     def count(self) -> None:
         """Weigh the texts of the rungs made since."""
         counted = self.measure.texts([text for _, text in self._uncounted])
@@ -159,25 +162,26 @@ class _Builder:
             rung.tokens += tokens
         self._uncounted.clear()
 
-    def _rungs(self, entry: Any) -> list[Rung]:
+    def rungs(self, entry: Any) -> list[Rung]:
+        """Make the rungs of an entry, the best first."""
         match entry:
+            case Droppable(source=source):
+                return [*self.rungs(source), Rung("omitted", 0, soft=False, held=Shown())]
+            case Prefer(primary=primary, alternatives=others):
+                return [*self.rungs(primary), *map(self._other, others)]
             case Context():
                 return [self._rung("full", entry.text, entry.tools)]
-            case Prefer(primary=primary, alternatives=others):
-                return [*self._rungs(primary), *map(self._other, others)]
-            case Droppable(source=source):
-                return [*self._rungs(source), Rung("omitted", 0, soft=False, held=Shown())]
             case Summarizable(sources=sources):
                 return [*self._full(sources), *self._authored(sources), self._summary(entry)]
             case Offloadable(source=source, above_tokens=above):
-                rungs = self._rungs(source)
+                rungs = self.rungs(source)
                 if above is not None:
                     self.count()
                 if above is None or rungs[0].tokens > above:
                     rungs.append(self._reference(rungs[0]))
                 return rungs
             case Offload(source=source):
-                return [self._reference(self._rungs(source)[0])]
+                return [self._reference(self.rungs(source)[0])]
         raise AssertionError
 
     def _rung(
@@ -239,11 +243,10 @@ def _tools(sources: Sequence[Context]) -> tuple[Any, ...]:
     return tuple(tool for source in sources for tool in source.tools)
 
 
-def _priority(entry: Any) -> int:
-    inner = _inner(entry)
+def _priority(inner: Context | Summarizable) -> int:
     if isinstance(inner, Context):
         return inner.priority
-    return max(_priority(source) for source in inner.sources)
+    return max(_priority(_inner(source)) for source in inner.sources)
 
 
 def summarised_rung(rung: Rung, artifact: Any, facts: RequestFacts) -> Rung:
