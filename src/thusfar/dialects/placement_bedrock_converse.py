@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from thusfar.dialects.placement_ids import IdRule, rename_ids, rename_tools, tool_names
 from thusfar.dialects.placement_system import joined_blocks, joined_system
+from thusfar.dialects.placement_thoughts import loop_start, strip_thoughts
 from thusfar.dialects.placement_turns import (
     Block,
     Entry,
@@ -23,10 +24,8 @@ from thusfar.dialects.placement_turns import (
     gather_results,
     join_summary,
     join_turns,
-    loop_start,
     opened_blocks,
     read_entries,
-    strip_thoughts,
     without_system_run,
     written,
 )

@@ -17,7 +17,7 @@ from typing import Any, Literal, Protocol
 
 from thusfar.dialects.base import plain
 from thusfar.dialects.placement_text import without_surrogates
-from thusfar.dialects.placement_values import CONTINUES, EMPTY, Notes, fenced_system, is_made
+from thusfar.dialects.placement_values import CONTINUES, EMPTY, Notes, fenced_system
 
 Block = Mapping[str, Any]
 Kind = Literal["text", "call", "result", "thought", "mark", "other"]
@@ -190,12 +190,12 @@ def fill_or_leave_out(
             made.append(entry)
         elif shown:
             notes.note("empty-left-out", entry.at)
-            made.append(_changed(entry, kept))
+            made.append(changed_entry(entry, kept))
         elif not entry.blocks and may_be_empty(index):
             made.append(entry)
         elif entry.role == "user":
             notes.note("empty-filled", entry.at)
-            made.append(_changed(entry, [wire.said(notes.wrote(EMPTY))]))
+            made.append(changed_entry(entry, [wire.said(notes.wrote(EMPTY))]))
         else:
             notes.note("empty-left-out", entry.at)
     return made
@@ -205,7 +205,8 @@ def _same(one: Sequence[Any], two: Sequence[Any]) -> bool:
     return one is two or (len(one) == len(two) and all(map(is_, one, two)))
 
 
-def _changed(entry: Entry, blocks: list[Block]) -> Entry:
+def changed_entry(entry: Entry, blocks: list[Block]) -> Entry:
+    """Give an entry with other blocks."""
     return Entry(
         entry.role, blocks, entry.source, entry.body, entry.at, changed=True, joins=entry.joins
     )
@@ -264,7 +265,7 @@ def gather_results(wire: BlockWire, entries: list[Entry], notes: Notes) -> list[
     for index, entry in enumerate(entries):
         kept = [block for place, block in enumerate(entry.blocks) if (index, place) not in gone]
         if kept or not entry.blocks:
-            made.append(entry if len(kept) == len(entry.blocks) else _changed(entry, kept))
+            made.append(entry if len(kept) == len(entry.blocks) else changed_entry(entry, kept))
         last_of_run = index + 1 == len(entries) or run_of[index + 1] != run_of[index]
         if last_of_run and (spots := late.get(run_of[index])):
             at = tuple(dict.fromkeys(p for place, _ in spots for p in entries[place].at))
@@ -279,7 +280,7 @@ def join_turns(wire: BlockWire, entries: list[Entry], notes: Notes) -> list[Entr
     made: list[Entry] = []
     for run in runs_of(entries):
         role = run[0].role
-        answers = role == "user" and any(_is_result(wire, b) for e in run for b in e.blocks)
+        answers = role == "user" and any(is_result(wire, b) for e in run for b in e.blocks)
         if role == "system" or (role == "assistant" and wire.joining != "all"):
             made += run
         elif wire.joining == "all" or (answers and wire.joining == "answers"):
@@ -293,14 +294,15 @@ def join_turns(wire: BlockWire, entries: list[Entry], notes: Notes) -> list[Entr
 
 def _gathered(wire: BlockWire, run: list[Entry], notes: Notes) -> list[Entry]:
     """Put all results of a turn into its first message."""
-    answering = [e for e in run if any(_is_result(wire, block) for block in e.blocks)]
+    answering = [e for e in run if any(is_result(wire, block) for block in e.blocks)]
     rest = [entry for entry in run if not any(entry is each for each in answering)]
     if not _same([*answering, *rest], run):
         notes.note("results-moved", (place for entry in answering for place in entry.at))
     return _with_joins(wire, [_joined(wire, answering, notes), *rest], notes)
 
 
-def _is_result(wire: BlockWire, block: Block) -> bool:
+def is_result(wire: BlockWire, block: Block) -> bool:
+    """Tell whether a block is the result of a call."""
     return wire.kind(block) == "result"
 
 
@@ -312,14 +314,14 @@ def _joined(wire: BlockWire, run: list[Entry], notes: Notes) -> Entry:
     if moved:
         notes.note("results-moved", at)
     if len(run) == 1:
-        return _changed(run[0], ordered) if moved else run[0]
+        return changed_entry(run[0], ordered) if moved else run[0]
     notes.note("merged", at)
     body = next((entry.body for entry in run if not entry.joins), run[0].body)
     return Entry(run[0].role, ordered, None, body, at, changed=True)
 
 
 def _results_first(wire: BlockWire, blocks: list[Block]) -> list[Block]:
-    return sorted(blocks, key=lambda block: not _is_result(wire, block))
+    return sorted(blocks, key=lambda block: not is_result(wire, block))
 
 
 def _with_joins(wire: BlockWire, run: list[Entry], notes: Notes) -> list[Entry]:
@@ -347,56 +349,3 @@ def begin_with_user(
     notes.note("user-first", entries[0].at[:1] if entries else ())
     said = wire.said(notes.wrote(CONTINUES))
     return [Entry("user", [said], at=(), changed=True), *entries]
-
-
-def strip_thoughts(
-    wire: BlockWire, entries: list[Entry], notes: Notes, *, keep: Callable[[int, Block], bool]
-) -> list[Entry]:
-    """Leave out reasoning, and messages that hold nothing else.
-
-    Args:
-        wire: How blocks are read and written.
-        entries: The entries behind the leading system run.
-        notes: Where it is noted.
-        keep: Whether a thought of the entry at an index stays.
-
-    Returns:
-        The list that was given, where nothing is left out.
-    """
-    made: list[Entry] = []
-    changed = False
-    for index, entry in enumerate(entries):
-        if entry.role != "assistant":
-            made.append(entry)
-            continue
-        kept = [b for b in entry.blocks if wire.kind(b) != "thought" or keep(index, b)]
-        if len(kept) == len(entry.blocks):
-            made.append(entry)
-            continue
-        changed = True
-        notes.note("reasoning-left-out", entry.at)
-        if any(wire.kind(block) != "mark" for block in kept):
-            made.append(_changed(entry, kept))
-    return made if changed else entries
-
-
-def loop_start(wire: BlockWire, entries: Sequence[Entry]) -> int:
-    """Find where the running tool loop starts: behind the last user input.
-
-    Returns:
-        An index; the number of entries where no results wait for the model's next step.
-    """
-    last = entries[-1] if entries else None
-    if last is None or last.role != "user" or not any(_is_result(wire, b) for b in last.blocks):
-        return len(entries)
-    for index in range(len(entries) - 1, -1, -1):
-        if entries[index].role == "user" and _is_input(wire, entries[index]):
-            return index + 1
-    return 0
-
-
-def _is_input(wire: BlockWire, entry: Entry) -> bool:
-    """Whether the user speaks here: no results, and not only words that placement wrote."""
-    return not any(_is_result(wire, block) for block in entry.blocks) and not all(
-        wire.kind(block) == "text" and is_made(wire.text(block)) for block in entry.blocks
-    )
