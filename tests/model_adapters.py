@@ -61,18 +61,6 @@ class Adapter:
         """What the SDK calls the messages."""
         return {"gemini": "contents", "openai-responses": "input"}.get(self.wire, "messages")
 
-    def listening(self, server: LoopbackServer) -> tuple[SdkModel, list[Any]]:
-        """Make a model, and the list into which it puts what its SDK gave it."""
-        model, received = self.to(server), list[Any]()
-        read = model.reply
-
-        def reply(answered: Any) -> ModelReply:
-            received.append(answered)
-            return read(answered)
-
-        model.reply = reply  # type: ignore[method-assign]
-        return model, received
-
     def tidied(self, messages: list[Any]) -> list[Any]:
         """Write messages of an SDK as JSON, without what only answers have."""
         made = []

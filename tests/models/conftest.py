@@ -12,5 +12,5 @@ import pytest
 def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     """Collect what LiteLLM leaves open while the warnings about it are still ignored."""
     yield
-    if "LiteLLM" in request.node.name:
+    if "litellm" in request.node.name.lower():
         gc.collect()

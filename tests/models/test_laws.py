@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import json
+import urllib.request
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -96,17 +98,26 @@ def test_what_was_answered_is_sent_back_as_it_was_received(adapter: Adapter) -> 
     wire = dialect(adapter.wire)
     arguments = adapter.asking("Hello", **adapter.tools())
     with LoopbackServer([RICH, "Done."]) as server:
-        model, received = adapter.listening(server)
+        model = adapter.to(server)
         reply = model.generate_sync(arguments)
         lowered = [made for message in reply.messages for made in wire.lower(message)]
         messages = [*arguments[adapter.messages_name], *lowered, *adapter.results(CALLS)]
         done = model.generate_sync({**arguments, adapter.messages_name: messages})
         model.close()
-        sent = server.requests[1]
-    assert lowered == adapter.tidied(messages_of_response(received[0], wire))
+        first, sent = server.requests
+    with LoopbackServer(RICH) as server:
+        raw = posted(server.origin + first.path, first.raw)
+    assert lowered == adapter.tidied(messages_of_response(raw, wire))
     assert done.text == "Done."
     assert sent.findings == ()
     assert adapter.sent_messages(sent.body)[1 : 1 + len(lowered)] == lowered
+
+
+def posted(url: str, body: bytes) -> Any:
+    """Send a request without any SDK, and give the JSON that comes back."""
+    request = urllib.request.Request(url, body, {"content-type": "application/json"})
+    with urllib.request.urlopen(request) as response:
+        return json.load(response)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,19 @@ def test_a_name_finds_its_adapter(name: str, shown: str) -> None:
     assert repr(resolve_model(name)) == shown
 
 
+def test_a_name_gives_one_model_until_the_environment_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = resolve_model("openai:gpt-5")
+    monkeypatch.setenv("UNRELATED", "1")
+    same = resolve_model("openai:gpt-5")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
+    other = resolve_model("openai:gpt-5")
+
+    assert same is first
+    assert other is not first
+
+
 @pytest.mark.parametrize("name", ["gpt-5", "mystery:gpt-5", "openai:", "openai", ""])
 def test_another_name_is_refused_with_the_names_that_there_are(name: str) -> None:
     with pytest.raises(OptionsError, match="openai-chat, anthropic, gemini"):
