@@ -6,6 +6,8 @@ Source:
 
 from __future__ import annotations
 
+import os
+from functools import lru_cache
 from importlib import import_module
 from typing import Any, Final
 
@@ -23,11 +25,23 @@ ADAPTERS: Final[dict[str, tuple[str, str]]] = {
     "litellm": ("litellm", "LiteLLM"),
     "local": ("local", "Local"),
 }
+MODELS_HELD: Final = 64  # by name; a program uses a few
+_VARIABLES: Final = {
+    "openai": ("OPENAI_",),
+    "openai-responses": ("OPENAI_",),
+    "openai-chat": ("OPENAI_",),
+    "anthropic": ("ANTHROPIC_",),
+    "gemini": ("GEMINI_", "GOOGLE_"),
+    "google": ("GEMINI_", "GOOGLE_"),
+}
+"""How the variables begin that a provider's SDK reads when a client is made."""
 PORT: Final = ("name", "dialect", "generate", "generate_sync", "stream", "stream_sync")
 
 
 def resolve_model(model: Any) -> Model:
     """Find a model: by its name, or the one that is given.
+
+    The same name gives the same model, as long as the environment that its SDK reads stays.
 
     Args:
         model: `provider:name`, such as `openai:gpt-5`; `local`; or an object that fulfils the
@@ -61,7 +75,20 @@ def _named(name: str) -> Model:
             fix=f"Write provider:model, with one of these providers: {', '.join(ADAPTERS)}.",
             option="model",
         )
-    module, kind = found
+    return _made(*found, rest, _surroundings(provider))
+
+
+@lru_cache(maxsize=MODELS_HELD)
+def _made(module: str, kind: str, name: str, surroundings: Any) -> Model:
+    """Make a model, once for the same surroundings: its client holds the connections."""
+    del surroundings
     adapter = getattr(import_module(f"thusfar.models.{module}"), kind)
-    made: Model = adapter(rest) if rest else adapter()
+    made: Model = adapter(name) if name else adapter()
     return made
+
+
+def _surroundings(provider: str) -> tuple[Any, ...]:
+    """Tell what a client that is made now would be made from: the process, and what SDKs read."""
+    names = _VARIABLES.get(provider, ())
+    read = sorted((k, v) for k, v in os.environ.items() if k.startswith(names)) if names else ()
+    return os.getpid(), *read
