@@ -7,8 +7,8 @@ transitions, and in a store keeps the answers for a replay. LangGraph and Burr r
 graph of one node, in memory and with their SQLite savers; what is not installed is left out.
 
 Times are processor time of this process, so that neither waiting for a disk nor what else the
-machine does is in them. Each is of the last hundred steps of a run of that many, and the median of
-the rounds; contenders take turns. `flat` compares the longest run with the shortest.
+machine does is in them; what shares a core still slows it down, so that the least of the rounds is
+shown. Each is of the last hundred steps of a run of that many; contenders take turns. `flat` compares the longest run with the shortest.
 
 Run: python bench/process.py [--sizes 100 1000 10000] [--rounds 3] [--json]
 """
@@ -24,7 +24,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from statistics import median
 from typing import Annotated, Any, TypedDict
 
 from thusfar.models import Scripted
@@ -219,7 +218,7 @@ def main() -> None:
             for each in racing:
                 if size <= each.most:
                     rounds.setdefault((each.name, size), []).append(measured(each, size))
-    found = {key: median(times) for key, times in rounds.items()}
+    found = {key: min(times) for key, times in rounds.items()}
     if asked.json:
         listed = [{"name": n, "steps": s, "ms": round(ms, 4)} for (n, s), ms in found.items()]
         print(json.dumps(listed))
