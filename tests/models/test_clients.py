@@ -120,3 +120,16 @@ def test_event_loops_have_clients_of_their_own() -> None:
 def test_a_number_of_retries_is_a_whole_number(retries: Any) -> None:
     with pytest.raises(OptionsError):
         OpenAIChat("gpt-5", max_retries=retries)
+
+
+def test_a_sync_client_alone_streams_on_a_loop_too() -> None:
+    import openai
+
+    async def streamed(model: OpenAIChat) -> list[Any]:
+        return [event async for event in model.stream(ASKED)]
+
+    with LoopbackServer("It is sunny in Paris.") as server:
+        client = openai.OpenAI(base_url=server.base_url("openai-chat"), api_key="a-key")
+        model = OpenAIChat("gpt-5", client=client)
+        assert asyncio.run(streamed(model))[:-1] == list(model.stream_sync(ASKED))[:-1]
+        client.close()

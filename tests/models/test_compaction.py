@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from model_adapters import ADAPTERS, QUIET
-from thusfar import summarize
+from thusfar import InputBudget, Thread, generate_sync, history, open_store, summarize
 from thusfar.errors import ProviderError
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.models.anthropic import Anthropic
@@ -83,3 +83,29 @@ def test_a_model_without_it_has_no_such_method(name: str) -> None:
 def test_providers_whose_compaction_cannot_be_read_have_none() -> None:
     able = [str(each) for each in ADAPTERS if hasattr(each.kind(each.model), "compact_history")]
     assert able == ["Anthropic"]
+
+
+def test_a_turn_over_a_long_thread_asks_for_it_and_sends_its_text() -> None:
+    with LoopbackServer("Fine.", compactions="They spoke about rivers.") as server:
+        model = model_at(server)
+        thread = Thread("rivers", store=open_store("memory:"))
+        for number in range(8):
+            thread.sync.append(
+                [
+                    {"role": "user", "content": f"Question {number} about rivers. " * 30},
+                    {"role": "assistant", "content": f"Answer {number} about rivers. " * 30},
+                ]
+            )
+        result = generate_sync(
+            "And now?",
+            model=model,
+            use=[thread, history(recent={"tokens": 600})],
+            budget=InputBudget(max=1500, optimize_at=900),
+        )
+        model.close()
+        compaction, request = server.requests
+    assert result.text == "Fine."
+    assert (compaction.kind, request.kind) == ("compact", "generate")
+    assert (compaction.findings, request.findings) == ((), ())
+    said = request.body["messages"][0]["content"][0]["text"]
+    assert "They spoke about rivers." in said
