@@ -37,9 +37,6 @@ class Heads:
         """Keep the head of a group that was just stored, unless others have been moving it."""
         head, before = ask.head, ask.before
         key = (namespace, head.thread_id, head.owner)
-        if head.tip == GUESSED and head.base >= 0 and key in self.rows:
-            self.rows[key] = head  # as `follow` made it of the remembered one
-            return
         if self._shy and (shy := self._shy.get(key, 0)):
             self._shy[key] = shy - 1
             return

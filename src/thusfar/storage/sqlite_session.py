@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
+from thusfar.storage.rows import GUESSED, POSITION_BITS, HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
@@ -228,7 +228,8 @@ class Session:
         One statement is a transaction of its own, begun with the lock of the file.
         """
         head, shared = ask.head, self.shared
-        held = (namespace, head.thread_id, head.owner, head.node >> POSITION_BITS, base)
+        key = (namespace, head.thread_id, head.owner)
+        held = (*key, head.node >> POSITION_BITS, base)
         if self.busy or shared.read_only or not shared.writer.acquire(False):
             self._begin_turn()
         try:
@@ -242,10 +243,12 @@ class Session:
         finally:
             self.busy = self._writing = False
             shared.writer.release()
-        if stored:
-            shared.heads.remember(namespace, ask)
-        else:
+        if not stored:
             shared.heads.mistrust(namespace, head)
+        elif head.tip == GUESSED and key in shared.heads.rows:
+            shared.heads.rows[key] = head  # as `follow` made it of the remembered one
+        else:
+            shared.heads.remember(namespace, ask)
         return stored
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:

@@ -115,8 +115,9 @@ def digest_of(message: Message) -> bytes:
 
 def extended(chain: bytes, digest: bytes, salt: str) -> bytes:
     """Extend a stored chain by one message, as `codec.chain_digest` does it in text."""
-    before = f"tf1:{chain.hex()}" if chain != ROOT_DIGEST else ROOT_CHAIN
-    return sha256(f"{salt}\n{before}\ntf1:{digest.hex()}".encode()).digest()
+    if chain == ROOT_DIGEST:
+        return sha256(f"{salt}\n{ROOT_CHAIN}\ntf1:{digest.hex()}".encode()).digest()
+    return sha256(f"{salt}\ntf1:{chain.hex()}\ntf1:{digest.hex()}".encode()).digest()
 
 
 def pending_calls(text: str) -> tuple[Pending, ...]:
