@@ -16,7 +16,7 @@ from thusfar.errors import InvalidTemplateError
 from thusfar.lines import cap, escape_line
 from thusfar.process.log import LogSlice
 from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
-from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE
+from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE, sendable
 from thusfar.process.tasks import END, Transition
 from thusfar.process.templates import (
     PartFunction,
@@ -47,9 +47,18 @@ def attempt_prompt(moment: Moment, *, collapsed: bool = False) -> AttemptPrompt:
     own = task.prompt if task.prompt is not None else moment.texts.standard_prompt
     pieces = parts.rendered(own, "text", f"{task.id}.prompt")
     system = render_text(moment.texts.system_prompt, parts.scope, owner="system_prompt")
+    system, replaced = sendable(system)
+    made: list[Piece] = []
+    for part, text in pieces:
+        if part != "history":  # recorded text is so already
+            text, found = sendable(text)
+            replaced += found
+        if text:
+            made.append(Piece(part, text))
     return AttemptPrompt(
         system=system,
-        pieces=tuple([Piece(part, text) for part, text in pieces if text]),
+        pieces=tuple(made),
+        replaced=replaced,
         shows_history=any(part == "history" for part, _ in pieces),
         collapsed=collapsed,
     )

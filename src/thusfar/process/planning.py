@@ -39,6 +39,8 @@ class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
         attempt: From 1.
         parts: Tokens by part, in order of first appearance.
         history: What of the log is shown; `None` where the prompt shows no history.
+        replaced: Lone surrogates of state or templates, which no wire can carry, that were
+            replaced by U+FFFD.
     """
 
     request: RequestReceipt
@@ -47,6 +49,7 @@ class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
     attempt: int
     parts: tuple[tuple[str, int], ...]
     history: HistoryPart | None
+    replaced: int = 0
 
 
 class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,6 +168,7 @@ def _planned(
         attempt=attempt,
         parts=_sizes(prompt, texts, facts),
         history=log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
+        replaced=prompt.replaced,
     )
     return PlannedPrompt(
         system=prompt.system,

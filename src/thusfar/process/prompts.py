@@ -115,12 +115,14 @@ class AttemptPrompt(msgspec.Struct, frozen=True, kw_only=True):
         pieces: The user message, in order.
         shows_history: Whether the history is in it.
         collapsed: Whether runs of equal lines are one line.
+        replaced: Lone surrogates that were replaced by U+FFFD.
     """
 
     system: str
     pieces: tuple[Piece, ...]
     shows_history: bool
     collapsed: bool = False
+    replaced: int = 0
 
     @property
     def text(self) -> str:

@@ -76,6 +76,16 @@ def counted_line(line: str, count: int, *, most: int) -> str:
     return cap(line, most - len(behind)) + behind
 
 
+def sendable(text: str) -> tuple[str, int]:
+    """Keep text outside of the history from opening or closing a zone, and from breaking the wire.
+
+    Returns:
+        The text, and how many lone surrogates in it were replaced by U+FFFD.
+    """
+    text = _MARK.sub("<\\\\", text) if "<" in text else text
+    return (text, 0) if text.isascii() else _SURROGATE.subn("\ufffd", text)
+
+
 def zone(name: str, body: str) -> str:
     """Put a body between the marks of a zone."""
     return f"<{name}>\n{body}\n</{name}>"
