@@ -8,7 +8,8 @@ graph of one node, in memory and with their SQLite savers; what is not installed
 
 Times are processor time of this process, so that neither waiting for a disk nor what else the
 machine does is in them; what shares a core still slows it down, so that the least of the rounds is
-shown. Each is of the last hundred steps of a run of that many; contenders take turns. `flat` compares the longest run with the shortest.
+shown. Each is of the last hundred steps of a run of that many; contenders take turns. `flat`
+compares the longest run with the shortest.
 
 Run: python bench/process.py [--sizes 100 1000 10000] [--rounds 3] [--json]
 """

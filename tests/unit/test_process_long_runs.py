@@ -65,7 +65,7 @@ def test_what_a_step_adds_to_the_work_of_a_prompt_does_not_grow():
     blocks.add("one more")
     after = blocks.texts()
 
-    assert len(before) == 2 + 7 + 1 + 0, "10,000 = 2 x 4,096 + 7 x 256 + 1 x 16"
+    assert len(before) == 2 + 3 + 4 + 2 + 0, "10,000 = 2 x 4,096 + 3 x 512 + 4 x 64 + 2 x 8"
     assert after[-1] == "one more\n"
     assert all(a is b for a, b in zip(before, after, strict=False))
     assert len(blocks) == STEPS + 1

@@ -6,16 +6,16 @@ from typing import Final
 
 from thusfar.process.rendering import counted_line
 
-BLOCK_LINES: Final = 16  # a block is one text for the token counter, which knows it again
-_LARGEST: Final = 4  # a block of 65,536 lines; larger ones would only be counted again
+BLOCK_LINES: Final = 8  # a block is one text for the token counter, which knows it again
+_LARGEST: Final = 5  # a block of 32,768 lines; larger ones would only be counted again
 
 
 class LineBlocks:
-    """Lines, joined in blocks of 16 that never change again, and 16 such blocks in a larger one.
+    """Lines, joined in blocks of 8 that never change again, and 8 such blocks in a larger one.
 
     The text of a full block is one object: it is hashed and counted once, until it becomes part of
-    a larger block, and no line is part of more than five. Lines that fill no block yet stand alone.
-    So there are at most 15 texts of each size, and adding a line costs the same at any length.
+    a larger block, and no line is part of more than six. Lines that fill no block yet stand alone.
+    So there are at most 7 texts of each size, and adding a line costs the same at any length.
     """
 
     __slots__ = ("_lines", "_sizes")
