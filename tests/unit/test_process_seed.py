@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from shared_data import SHARED, needs_shared
 from thusfar.errors import InvalidStateError
 from thusfar.models import Scripted
-from thusfar.process import END, STANDARD_PROMPT, Process, Task
+from thusfar.process import END, STANDARD_PROMPT, PartialPromptConfig, Process, Task
 
 CLOCK = datetime.datetime(2026, 3, 1, tzinfo=datetime.UTC)
 
@@ -260,3 +262,96 @@ def test_a_runaway_process_is_stopped_where_its_author_asks_for_it():
     assert outcome.failure is not None
     assert outcome.failure.code == "HISTORY_LIMIT"
     assert (len(process.history), process.steps_executed) == (10, 10)
+
+
+def test_it_supports_the_more_predictable_execution_model():
+    """This is needed to support the more predictable "AI Workflow" execution model."""
+    process, model = made([choose("remove"), choose(END)])
+
+    process.run_sync()
+
+    assert [entry.go_to for entry in process.history] == [END], "only declared transitions happen"
+    assert "goTo must be one of: add, END." in model.calls[1].prompt
+
+
+def test_state_updates_apply_what_is_recorded():
+    """(for example via CoTTask.stateUpdates)."""
+    process, _ = made(LOOP)
+
+    process.run_sync()
+
+    recorded = [entry.result for entry in process.history if entry.kind == "result"]
+    assert process.state["fields"] == recorded
+
+
+def test_an_entry_made_by_hand_is_in_both_lists_within_their_limits():
+    """This appends to the process history and mirrors to state.history within … limits."""
+    process, _ = made([], history_detail_items=0, history_max_items=3, state_history_max_items=2)
+
+    for number in range(5):
+        process.add_history(summary=f"{number}")
+
+    assert [entry.summary for entry in process.history] == ["2", "3", "4"]
+    assert [entry.summary for entry in process.state["history"]] == ["3", "4"]
+
+
+def test_history_is_rendered_in_two_zones():
+    """History is rendered in two zones."""
+    process, model = made(LOOP, history_detail_items=1)
+
+    process.run_sync()
+
+    prompt = model.calls[4].prompt
+    zones = [prompt.index(mark) for mark in ("<completed-work>", "<newest-actions>")]
+    assert zones == sorted(zones)
+
+
+def test_history_can_be_truncated_in_partial_prompts():
+    """Truncated via PartialPromptConfig.truncateHistory to include only the N most recent."""
+    process, _ = made(LOOP)
+    process.run_sync()
+
+    shown = str(process.partial_prompt(PartialPromptConfig(truncate_history=2), task="decide"))
+
+    assert "[3 earlier entries omitted]" in shown
+    newest = shown.split("<newest-actions>\n")[1].split("\n</newest-actions>")[0].split("\n")
+    assert [json.loads(line)["entry"] for line in newest] == [4, 5]
+
+
+def test_truncation_is_for_debugging_without_the_full_history():
+    """This is useful when debugging recent actions without including the full history."""
+    process, _ = made(LOOP)
+    process.run_sync()
+    before = process.snapshot()
+
+    partial = process.partial_prompt(PartialPromptConfig(truncate_history=0), task="decide")
+
+    assert not isinstance(partial, str)
+    assert "orderDate" not in str(partial).split("<newest-actions>")[0]
+    assert process.snapshot() == before
+
+
+QUOTED = (
+    "maintains a list of the last N actions", 'more predictable "AI Workflow"',
+    "History is tracked automatically", "the model emitted {goTo,intent,stepAfter}",
+    "validated and applied to state", "primary list is kept on the process",
+    "bounded mirror is also maintained", "Both lists are append", "${promptPart('history')}",
+    "Add entries programmatically", "appends to the process history", "process.addHistory({",
+    "rendered in two zones", "appear in full, with their intent", "Every earlier entry appears",
+    "Nothing is omitted", "trade prompt size against detail", "retention ceiling",
+    "defaults to the in-memory ceiling", "truncateHistory", "debugging recent actions",
+)  # fmt: skip
+"""A few words of each sentence; each has a test above."""
+
+
+@needs_shared
+def test_no_sentence_of_the_text_is_without_a_test():
+    assert SHARED is not None
+    (path,) = SHARED.glob("seeds/000_*.txt")
+    text = path.read_text(encoding="utf-8")
+
+    sentences = re.split(r"(?<=[.)])\s+", text)
+
+    assert len(sentences) == 21
+    assert [each for each in sentences if not any(quote in each for quote in QUOTED)] == []
+    assert [quote for quote in QUOTED if quote not in text] == []
