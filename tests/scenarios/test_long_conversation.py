@@ -33,7 +33,7 @@ def store(request, tmp_path):
 def converse(store, model, runtime) -> list:
     """Hold the conversation, and check each turn as it is stored."""
     asked = Prompt(
-        prompt=lambda number: WORDS.format(number),
+        prompt=WORDS.format,
         system="You take notes for a harbour master.",
         use=[Thread("harbour", store=store), history(summary={"max_tokens": 160, "attempts": 4})],
         model=model,
@@ -81,7 +81,7 @@ def test_a_real_model_talks_for_thirty_turns_in_a_small_window(store):
 def test_the_same_through_litellm_and_a_loopback_server(store):
     def answer(received):
         asked = str(received.body["messages"][-1]["content"])
-        if "harbour's old pilot" in asked and "Ferry" == asked[:5]:
+        if "harbour's old pilot" in asked and asked.startswith("Ferry"):
             return Answer(text="Noted: it leaves on time, and the cook is aboard.")
         return Answer(text="Ferries left on time with cars, a cook and the old pilot aboard.")
 
