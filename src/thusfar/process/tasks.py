@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
@@ -167,7 +167,7 @@ class Task:
     @property
     def edges(self) -> tuple[Transition, ...]:
         """The transitions, as values."""
-        return tuple(each for each in self.transitions if isinstance(each, Transition))
+        return cast("tuple[Transition, ...]", self.transitions)  # made so at construction
 
     @property
     def chooses_only(self) -> bool:
