@@ -573,8 +573,10 @@ def test_every_attempt_has_a_receipt_with_its_parts():
     assert first.request.max_input_tokens <= 5_000
     assert "errors" not in dict(first.parts)
     assert dict(second.parts).keys() == {
-        "text", "outputFormat", "goal", "history", "errors", "taskPrompt",
+        "system", "text", "outputFormat", "goal", "history", "errors", "taskPrompt",
     }  # fmt: skip
+    assert next(iter(dict(second.parts))) == "system"
+    assert all(tokens > 0 for _, tokens in second.parts)
     assert sum(tokens for _, tokens in second.parts) <= second.request.input_tokens
     assert second.history is not None
     assert (second.history.recorded, second.history.in_full) == (1, 1)

@@ -37,7 +37,7 @@ class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
         task_id: The task.
         step: The step of the run, from 1.
         attempt: From 1.
-        parts: Tokens by part, in order of first appearance.
+        parts: Tokens by part, each counted on its own, in order of first appearance.
         history: What of the log is shown; `None` where the prompt shows no history.
         replaced: Lone surrogates of state or templates, which no wire can carry, that were
             replaced by U+FFFD.
@@ -159,8 +159,12 @@ def _planned(
         backing=False,
         track=False,  # comparing with the request before would hash the whole prompt
     )
-    sealed: Sealed = drive(plan_steps(facts), _no_question)
     texts = tuple([piece.text for piece in prompt.pieces])
+    try:
+        sealed: Sealed = drive(plan_steps(facts), _no_question)
+    except RequestTooLargeError as error:
+        _name_largest(error, _sizes(prompt, texts, facts))
+        raise
     receipt = StepReceipt(
         request=sealed.receipt,
         task_id=moment.task.id,
@@ -178,6 +182,13 @@ def _planned(
         receipt=receipt,
         count=lambda answer: _counted(facts, answer),
     )
+
+
+def _name_largest(error: RequestTooLargeError, sizes: tuple[tuple[str, int], ...]) -> None:
+    """Say on an error which part of the prompt is the largest."""
+    if sizes:
+        part, tokens = max(sizes, key=lambda each: each[1])
+        error.facts |= {"largest_part": part, "largest_part_tokens": tokens}
 
 
 def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -> int:
@@ -211,8 +222,9 @@ def _sizes(
 ) -> tuple[tuple[str, int], ...]:
     if facts.measure.counts_messages:
         return ()
-    sizes: dict[str, int] = {}
-    for piece, tokens in zip(prompt.pieces, facts.measure.count_flat(list(texts)), strict=True):
+    system, *counts = facts.measure.count_flat([prompt.system, *texts])
+    sizes = {"system": system} if prompt.system else {}
+    for piece, tokens in zip(prompt.pieces, counts, strict=True):
         part = piece.part
         sizes[part] = sizes.get(part, 0) + tokens
     return tuple(sizes.items())
