@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final
 
 WORDS_VERSION: Final = 1  # of the rule; an index of another version is made anew
 WHOLE_BELOW: Final = 3  # characters: shorter words are found whole, longer ones also as beginnings
-STEMS: Final = (3, 5, 8, 12)  # characters of its beginning that an index knows a word by
+STEMS: Final = (3, 5, 8)  # characters of its beginning that an index knows a word by
 
 # Scripts written without spaces between words, and pictures: found wherever they stand.
 _RUNS: Final = (
@@ -84,14 +84,19 @@ def stems_of(text: str) -> frozenset[str]:
     """
     found: set[str] = set()
     for word in set(text.split()):
-        if _is_run(word):
+        if not word.isascii() and _is_run(word):
             found.update(word)
-            found.update(word[i : i + 2] for i in range(len(word) - 1))
-        elif len(word) < WHOLE_BELOW:
-            found.add(f"{word} ")
+            found.update(map(str.__add__, word, word[1:]))
         else:
-            found.update(word[:size] for size in STEMS if len(word) >= size)
+            found.update(_beginnings(word))
     return frozenset(found)
+
+
+@lru_cache(maxsize=32_768)
+def _beginnings(word: str) -> tuple[str, ...]:
+    if len(word) < WHOLE_BELOW:
+        return (f"{word} ",)
+    return tuple(word[:size] for size in STEMS if len(word) >= size)
 
 
 class Search:
@@ -134,10 +139,8 @@ class Search:
         for word in self.words:
             if _is_run(word):
                 found.update(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-            elif len(word) < WHOLE_BELOW:
-                found.add(f"{word} ")
             else:
-                found.add(word[: max(size for size in STEMS if len(word) >= size)])
+                found.add(_beginnings(word)[-1])
         return frozenset(found)
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from base64 import b32encode
 from collections.abc import Iterable
 from typing import Final
 
@@ -20,7 +19,8 @@ import msgspec
 
 ANY: Final = "any"  # the term of a message that any search is to look at
 MOST_TERMS: Final = 65_536  # of one message: half of what fits a row of PostgreSQL
-_DIGEST_BYTES: Final = 5  # eight characters; one in a million million is found for another
+_DIGEST_BYTES: Final = 5  # ten digits; one in a million million is found for another
+_KNOWN: Final = 200_000  # beginnings remembered while a branch is indexed; about 25 MB
 
 
 class IndexedRow(msgspec.Struct, frozen=True, gc=False):
@@ -113,18 +113,34 @@ def new_salt() -> str:
     return os.urandom(16).hex()
 
 
-def terms_of(stems: Iterable[str], salt: str) -> tuple[str, ...]:
-    """Write the digests of beginnings of words, in order.
+class Terms:
+    """Writes the digests of beginnings of words under one secret.
 
     Args:
-        stems: As of `thusfar.words`.
         salt: The secret of the branch.
     """
-    key = bytes.fromhex(salt)
-    digests = {
-        hashlib.blake2b(
-            stem.encode("utf-8", "surrogatepass"), key=key, digest_size=_DIGEST_BYTES
-        ).digest()
-        for stem in stems
-    }
-    return tuple(sorted(b32encode(digest).decode("ascii").lower() for digest in digests))
+
+    def __init__(self, salt: str) -> None:
+        self._key = bytes.fromhex(salt)
+        self._known: dict[str, str] = {}
+
+    def of(self, stems: Iterable[str]) -> tuple[str, ...]:
+        """Write digests, in order.
+
+        Args:
+            stems: As of `thusfar.words`.
+        """
+        known = self._known
+        if len(known) > _KNOWN:
+            known.clear()
+        for stem in stems:
+            if stem not in known:
+                data = stem.encode("utf-8", "surrogatepass")
+                digest = hashlib.blake2b(data, key=self._key, digest_size=_DIGEST_BYTES)
+                known[stem] = digest.hexdigest()
+        return tuple(sorted({known[stem] for stem in stems}))
+
+
+def terms_of(stems: Iterable[str], salt: str) -> tuple[str, ...]:
+    """Write the digests of beginnings of words under a secret, in order."""
+    return Terms(salt).of(tuple(stems))

@@ -34,6 +34,7 @@ from thusfar.storage.fulltext import (
     PutWords,
     ReadIndexed,
     SearchWords,
+    Terms,
     WordsRow,
     new_salt,
     terms_of,
@@ -56,6 +57,7 @@ from thusfar.words import WORDS_VERSION, Search, stems_of, text_of
 
 DEFAULT_FOUND: Final = 10
 INDEX_BEHIND: Final = 256  # messages not indexed yet that are read sooner than indexed
+INDEXED_AT_ONCE: Final = 2_048  # messages; takes about as long as reading 20,000
 _BATCH: Final = 512  # messages of one write: others wait for about 200 ms
 _PAGE: Final = 128
 
@@ -203,24 +205,33 @@ def _judge(
 
 
 def _catch_up(ctx: Context, path: list[Range]) -> Steps[None]:
-    """Index what was stored since, where it is much; a store that cannot be written is read."""
+    """Index some of what was stored since, where it is much, the oldest first.
+
+    The newest messages are read sooner anyway. A store that cannot be written is read.
+    """
     indexed = yield from _indexed(ctx)
     behind: list[Range] = []
     for step in path:
         row = indexed.get(branch_of(step.low))
         low = step.low if row is None else max(step.low, row.node + 1)
         behind += [step._replace(low=low)] if low <= step.high else []
-    if sum(step.high - step.low + 1 for step in behind) <= INDEX_BEHIND:
+    much = sum(step.high - step.low + 1 for step in behind)
+    if much <= INDEX_BEHIND:
         return
+    left = max(INDEXED_AT_ONCE, much // 8)
     try:
-        for step in behind:
-            yield from _index(ctx, branch_of(step.low), step.high)
+        for step in reversed(behind):
+            high = min(step.high, step.low + left - 1)
+            if left > 0:
+                yield from _index(ctx, branch_of(step.low), high)
+            left -= high - step.low + 1
     except (StorageReadOnlyError, StorageBusyError, StorageFullError):
         yield Abandon()
 
 
 def _index(ctx: Context, branch: int, high: int) -> Steps[None]:
     """Index a branch up to a message, in writes that others need not wait for long."""
+    terms: dict[str, Terms] = {}
     while True:
         yield q.Lock(ctx.thread_id, ctx.owner)
         fresh = IndexedRow(branch, ctx.thread_id, new_salt(), WORDS_VERSION, (branch << 24) - 1)
@@ -232,12 +243,13 @@ def _index(ctx: Context, branch: int, high: int) -> Steps[None]:
         if not rows:
             yield Abandon()
             return
-        words = tuple(_words(each, row.salt) for each in reversed(rows) if each.state == LIVE)
+        under = terms.setdefault(row.salt, Terms(row.salt))
+        words = tuple(_words(each, under) for each in reversed(rows) if each.state == LIVE)
         reached: Any = PutWords(msgspec.structs.replace(row, node=rows[0].node), words)
         yield q.Write((reached,))
 
 
-def _words(row: PageRow, salt: str) -> WordsRow:
+def _words(row: PageRow, terms: Terms) -> WordsRow:
     stems = stems_of(text_of(content_of(decode(row))))
     many = len(stems) > MOST_TERMS
-    return WordsRow(row.node, ANY if many else " ".join(terms_of(stems, salt)))
+    return WordsRow(row.node, ANY if many else " ".join(terms.of(stems)))

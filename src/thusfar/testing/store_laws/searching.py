@@ -7,6 +7,7 @@ from typing import Any
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.storage.base import Store
 from thusfar.storage.fulltext import ReadIndexed
+from thusfar.storage.rows import POSITION_MASK
 from thusfar.testing.store_laws.told import (
     assistant,
     conversation,
@@ -126,6 +127,19 @@ def what_is_indexed_is_found_like_what_is_read(store: Store) -> None:
     assert len(_ids(told, "word3", limit=None)) == 1 + 2 * len(expected)
     assert _ids(told, "number299") == ["m299"]
     sound(told)
+
+
+def a_search_of_a_very_long_path_indexes_it_bit_by_bit(store: Store) -> None:
+    """Each search finds the same, however much is indexed by then."""
+    told = thread(store)
+    for low in range(0, 5_000, 500):
+        told.append([user(f"m{i}", f"term{i % 1_250}") for i in range(low, low + 500)])
+    expected = [f"m{i}" for i in (4_999, 3_749, 2_499, 1_249)]
+    reached = []
+    for _ in range(4):
+        assert _ids(told, "term1249") == expected
+        reached.append(_reached(store))
+    assert reached[0] < reached[1] < reached[2] == reached[3] == 5_000
 
 
 def a_search_goes_on_before_a_message(store: Store) -> None:
@@ -265,3 +279,14 @@ def _is_indexed(store: Store, thread_id: str = "t") -> bool:
         return (yield ReadIndexed(thread_id))
 
     return bool(store.run(steps()))
+
+
+def _reached(store: Store) -> int:
+    """How many messages of the one branch are indexed."""
+
+    def steps() -> Any:
+        return (yield ReadIndexed("t"))
+
+    (row,) = store.run(steps()).values()
+    reached: int = (row.node & POSITION_MASK) + 1
+    return reached
