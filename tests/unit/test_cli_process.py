@@ -126,6 +126,11 @@ def test_a_run_that_failed_is_listed_shown_and_resumed(here: Here):
     assert "  failed with PROVIDER_FAILED: A model raised while it was asked.\n" in shown
     assert "\n   2  say | hello \\e[31m\n" in shown
     assert "State\n  said: []\n" in shown
+    document = here("show", "r", "--markdown", "--state")
+    assert document.startswith("# r\n\n**Failed**: ")
+    assert "`PROVIDER_FAILED` at " in document
+    assert "\n## Step 1: choose -\\> say\n" in document
+    assert "\x1b" not in document
     here.broken_at(-1)
     told = json.loads(here("resume", "r", "flow.toml", *here.hooks(), "--json"))
     assert (told["status"], told["steps"], told["run_id"]) == ("finished", 5, "r")

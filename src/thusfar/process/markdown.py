@@ -77,7 +77,8 @@ def _required(run: Any) -> Sequence[Entry]:
 
 
 def _outcome(outcome: Outcome) -> Iterator[str]:
-    counts = f"{outcome.steps:,} steps, {outcome.calls:,} calls, {outcome.tokens:,} tokens"
+    counts = f"{outcome.steps:,} steps, {outcome.calls:,} calls"
+    counts += f", {outcome.tokens:,} tokens" if outcome.tokens else ""
     yield f"**{outcome.status.capitalize()}**: {counts}"
     yield ""
     failure = outcome.failure
@@ -133,7 +134,12 @@ def _block(value: Any, language: str) -> Iterator[str]:
     text = value if isinstance(value, str) else _pretty(value)
     longest = max((len(each) for each in _FENCES.findall(text)), default=2)
     fence = "`" * (longest + 1)
-    yield from (f"{fence}{language}", text.encode("utf-8", "replace").decode(), fence, "")
+    yield from (f"{fence}{language}", _harmless(text), fence, "")
+
+
+def _harmless(text: str) -> str:
+    """Replace what a terminal would obey, and what no file can hold."""
+    return "".join(c if c.isprintable() or c in "\n\t" else "\ufffd" for c in text)
 
 
 def _pretty(value: Any) -> str:
@@ -144,5 +150,4 @@ def _pretty(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Write text that no reader takes for markup, on one line."""
-    flat = escape_line(text).encode("utf-8", "replace").decode()
-    return _SPECIAL.sub(r"\\\1", flat)
+    return _SPECIAL.sub(r"\\\1", _harmless(escape_line(text)))

@@ -15,8 +15,8 @@ from thusfar.cli.thread.erasing import confirmed
 from thusfar.cli.thread.options import Yes
 from thusfar.cli.thread.told import time_text
 from thusfar.codec import json_text
-from thusfar.errors import OptionsError
-from thusfar.process import Entry, RunInfo
+from thusfar.errors import OptionsError, ProcessError
+from thusfar.process import Entry, Outcome, ProcessFailure, RunInfo, run_markdown
 from thusfar.process.rendering import compact_line
 
 _LINE = 76  # columns of an entry behind its number
@@ -88,6 +88,10 @@ def show(
     entry: Annotated[
         Whole, Parameter(help="The state as it was behind the step of this entry; 0: at the start")
     ] = None,
+    markdown: Annotated[
+        bool,
+        Parameter(negative=(), show_default=False, help="Print the run as a Markdown document"),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Print how RUN stands, its entries a line each, and the state where it is asked for.
@@ -104,12 +108,33 @@ def show(
         first = 1 if last is None else max(1, info.entries - last + 1)
         entries = kept.entries(run_id, first=first)
         values = kept.state(run_id, entry=entry) if state or entry is not None else None
-    if as_json:
+    if markdown:
+        text = run_markdown(entries, outcome_of(info), title=info.run_id, state=values)
+        console().print(text, end="", markup=False, soft_wrap=True)
+    elif as_json:
         listed = [entry_json(each) for each in entries]
         print_json({**msgspec.to_builtins(info), "entries": listed, "state": values})
     else:
         _print_run(info, entries, values)
     return 0
+
+
+def outcome_of(info: RunInfo) -> Outcome | None:
+    """Tell how a stored run ended, without its output; `None` while it has not."""
+    if info.status == "running" or info.status == "interrupted":
+        return None
+    failure = None
+    if info.failure is not None:
+        told = {**info.failure, "errors": tuple(info.failure["errors"])}
+        cause = ProcessError(told["message"], fix=told["fix"])
+        failure = ProcessFailure(**told, cause=cause)
+    return Outcome(
+        status=info.status,
+        failure=failure,
+        reason=info.reason,
+        steps=info.steps,
+        calls=info.calls,
+    )
 
 
 def entry_json(entry: Entry) -> dict[str, Any]:
