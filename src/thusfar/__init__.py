@@ -81,6 +81,8 @@ if TYPE_CHECKING:
     from thusfar.runtime.edge import Runtime as Runtime
     from thusfar.runtime.generate import generate as generate
     from thusfar.runtime.generate import generate_sync as generate_sync
+    from thusfar.runtime.generate import preview_turn as preview_turn
+    from thusfar.runtime.generate import preview_turn_sync as preview_turn_sync
     from thusfar.runtime.generate import stream as stream
     from thusfar.runtime.generate import stream_sync as stream_sync
     from thusfar.runtime.hooks import Amendment as Amendment
@@ -195,7 +197,14 @@ _HOMES = {
     ),
     "runtime.arguments": ("PlanOptions",),
     "runtime.edge": ("Runtime",),
-    "runtime.generate": ("generate", "generate_sync", "stream", "stream_sync"),
+    "runtime.generate": (
+        "generate",
+        "generate_sync",
+        "preview_turn",
+        "preview_turn_sync",
+        "stream",
+        "stream_sync",
+    ),
     "runtime.hooks": ("Amendment",),
     "runtime.step_context": ("StepContext",),
     "runtime.prompts": ("Prompt",),

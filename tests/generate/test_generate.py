@@ -19,6 +19,7 @@ from thusfar import (
     generate_sync,
     history,
     open_store,
+    preview_turn_sync,
     stream,
     stream_sync,
     summarize,
@@ -635,6 +636,24 @@ def test_a_rejected_answer_on_a_stream_is_taken_back():
     rejected = [event for event in events if isinstance(event, AnswerRejected)]
     assert [event.attempt for event in rejected] == [1]
     assert events[-1].result.output == Verdict(good=True)
+
+
+def test_a_preview_of_a_turn_agrees_with_the_turn_and_does_nothing(store):
+    """GE-14."""
+    thread = Thread("t", store=store)
+    for number in range(10):
+        thread.sync.append([Message("user", f"Question {number}."), Message("assistant", "Yes.")])
+    model = Scripted([saying("Last.")])
+    asked = Prompt(prompt="Now.", use=[thread, history.recent(4)], model=model, tools=[add])
+
+    before = preview_turn_sync(asked)
+    small = preview_turn_sync(asked, budget=InputBudget(max=5))
+
+    assert model.requests == []
+    assert len(thread.sync.read().messages) == 20
+    assert small.status == "over-limit"
+    result = generate_sync(asked)
+    assert (before.status, before.input_tokens) == ("fits", result.request.input_tokens)
 
 
 def test_an_unknown_argument_is_a_type_error():

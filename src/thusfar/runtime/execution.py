@@ -98,6 +98,7 @@ class Execution:
         max_retries: Most repetitions for the output's sake.
         approvals: What became of pending calls.
         options: More arguments for every plan of the turn.
+        prepare_step: Amends each request before it is planned.
         runtime: What requests share.
         streaming: Whether answers are handed out piece by piece.
         spoken_in: Dialect of the caller's messages; `None` where there are none.
@@ -120,10 +121,29 @@ class Execution:
     max_retries: int = MAX_RETRIES
     approvals: Mapping[str, Any] = field(default_factory=dict, repr=False)
     options: Mapping[str, Any] = field(default_factory=dict)
+    prepare_step: Any = None
     runtime: Runtime | None = None
     streaming: bool = False
     spoken_in: Dialect | None = None
     planned_in: Dialect | None = None
+
+    def plan_options(self, said: Sequence[Message]) -> dict[str, Any]:
+        """Write what a plan of the turn is given, beside what changes from step to step.
+
+        Args:
+            said: The messages of the turn so far.
+        """
+        return {
+            **self.options,
+            "system": self.system,
+            "tools": self.tools,
+            "schema": self.output.json_schema if self.output is not None else None,
+            "use": self.use,
+            "turn": self.lowered_turn(said),
+            "thread": self.thread,
+            "budget": self.budget,
+            "max_output_tokens": self.max_output_tokens,
+        }
 
     def lowered_turn(self, messages: Sequence[Message]) -> tuple[Any, ...]:
         """Write messages of the turn in the dialect that the request is planned in."""

@@ -17,6 +17,7 @@ from thusfar.errors import OptionsError
 from thusfar.runtime.answering import Answers
 from thusfar.runtime.execution import Execution, GenerateOptions
 from thusfar.runtime.generating import Turn
+from thusfar.runtime.previewing import Preview, preview, preview_sync
 from thusfar.runtime.results import Completed, Result
 from thusfar.runtime.settling import execution_of
 
@@ -79,6 +80,33 @@ def generate_sync(prompt: Any = None, **options: Unpack[GenerateOptions]) -> Res
     """Generate one turn, for code without an event loop; see `generate`."""
     turn = Turn(execution_of(prompt, options))
     return drive(turn.result(), Answers().answer)
+
+
+@_spelled_out
+async def preview_turn(prompt: Any = None, **options: Unpack[GenerateOptions]) -> Preview:
+    """Say what the first request of `generate` would come to; nothing is sent, made or written.
+
+    Arguments and errors as for `generate`; what does not fit is told, not raised.
+    """
+    run = execution_of(prompt, options)
+    return await preview(
+        run.messages, model=run.model, runtime=run.runtime, **run.plan_options(run.turn)
+    )
+
+
+@_spelled_out
+def preview_turn_sync(prompt: Any = None, **options: Unpack[GenerateOptions]) -> Preview:
+    """Say what the first request would come to, without an event loop; see `preview_turn`.
+
+    Example:
+        >>> from thusfar import Scripted
+        >>> preview_turn_sync("Hello.", model=Scripted()).status
+        'fits'
+    """
+    run = execution_of(prompt, options)
+    return preview_sync(
+        run.messages, model=run.model, runtime=run.runtime, **run.plan_options(run.turn)
+    )
 
 
 class ResultStream:

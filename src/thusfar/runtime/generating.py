@@ -115,17 +115,11 @@ class Turn:
     def _plan(self, budget: InputBudget | None) -> Steps[Planned]:
         run = self.run
         options = {
-            **run.options,
-            "system": run.system,
-            "tools": run.tools,
-            "schema": run.output.json_schema if run.output is not None else None,
-            "use": run.use,
-            "turn": self._turn_as_planned(),
-            "thread": run.thread,
+            **run.plan_options(tuple(each.message for each in self.said)),
             "at": None if self.first is None or run.thread is None else self.first.head or "",
             "budget": budget,
-            "max_output_tokens": run.max_output_tokens,
             "within": self.planned,
+            "prepare_step": run.prepare_step,
             "reason": self.reason,
             "runtime": run.runtime,
         }
@@ -135,9 +129,6 @@ class Turn:
         if run.streaming:
             yield Emit(StepPlanned(planned.receipt))
         return planned
-
-    def _turn_as_planned(self) -> tuple[Any, ...]:
-        return self.run.lowered_turn([each.message for each in self.said])
 
     def _ask(self, planned: Planned) -> Steps[ModelReply]:
         model = planned.model if planned.model is not None else self.run.model

@@ -76,6 +76,7 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
         max_retries=_whole(said, "max_retries", MAX_RETRIES, least=0),
         approvals=dict(said.get("approvals") or {}),
         options=_plan_options(said, model, wire, planned_in),
+        prepare_step=said.get("prepare_step"),
         runtime=said.get("runtime"),
         spoken_in=spoken_in,
         planned_in=planned_in,
@@ -147,7 +148,6 @@ def _plan_options(
         "dialect": planned_in,
         "wire": wire,
         "leave_out": bool(said.get("leave_out", False)),
-        "prepare_step": said.get("prepare_step"),
         "resources": said.get("resources") or {},
         "counter": said.get("counter"),
     }
