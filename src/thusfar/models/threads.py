@@ -9,7 +9,12 @@ from typing import Any
 
 
 async def in_thread(function: Callable[[], Any]) -> Any:
-    """Call a function in a daemon thread, which a cancelled caller leaves behind."""
+    """Call a function in a daemon thread, which a cancelled caller leaves behind.
+
+    Raises:
+        Exception: whatever the function raised; a `RuntimeError` for what only its own thread
+            could take, such as `StopIteration` or `SystemExit`.
+    """
     loop = asyncio.get_running_loop()
     future: asyncio.Future[Any] = loop.create_future()
 
@@ -21,10 +26,19 @@ async def in_thread(function: Callable[[], Any]) -> Any:
         made, error = None, None
         try:
             made = function()
-        except Exception as raised:  # noqa: BLE001 - carried to the coroutine that waits
-            error = raised
+        except BaseException as raised:  # noqa: BLE001 - carried to the coroutine that waits
+            error = _carried(raised)
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, made, error)
 
     threading.Thread(target=work, name="thusfar-call", daemon=True).start()
     return await future
+
+
+def _carried(error: BaseException) -> Exception:
+    """Write an error so that a future takes it; else whoever waits would wait for ever."""
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        return error
+    carried = RuntimeError(f"A function raised {type(error).__name__}.")
+    carried.__cause__ = error
+    return carried

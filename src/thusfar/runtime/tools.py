@@ -12,6 +12,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, Literal
 
 import msgspec
@@ -91,7 +92,7 @@ def tool(
             needs_approval=needs_approval,
             on_error=on_error,
         )
-    called = name or function.__name__
+    called = name or _name_of(function)
     schema, read = (parameters, dict) if parameters is not None else _signature(function, called)
     said = description if description is not None else inspect.getdoc(function) or ""
     return Tool(
@@ -103,6 +104,13 @@ def tool(
         on_error=on_error,
         read=read,
     )
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    """Find the name of a function; of a partial one, that of the function inside."""
+    while isinstance(function, partial):
+        function = function.func
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _signature(function: Callable[..., Any], called: str) -> Any:
@@ -118,7 +126,7 @@ def _signature(function: Callable[..., Any], called: str) -> Any:
             fields.append(one if each.default is each.empty else (*one, each.default))
         values = msgspec.defstruct("Arguments", fields, kw_only=True, forbid_unknown_fields=True)
         schema = _inlined(msgspec.json.schema(values))
-    except (TypeError, NameError, ValueError) as error:
+    except (TypeError, NameError, ValueError, RuntimeError) as error:
         if isinstance(error, OptionsError):
             raise
         raise _no_schema(called) from error
@@ -133,7 +141,7 @@ def _signature(function: Callable[..., Any], called: str) -> Any:
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
     """Put the schema of the arguments at the root, as providers want it."""
     definitions = schema.get("$defs", {})
-    root = dict(definitions.pop("Arguments"))
+    root = dict(definitions.pop(schema["$ref"].rpartition("/")[2]))
     root.pop("title", None)
     root.setdefault("required", [])
     return {**root, **({"$defs": definitions} if definitions else {})}
@@ -167,7 +175,7 @@ def toolbox(tools: Sequence[Any]) -> dict[str, Tool]:
 
 def as_tool(value: Any) -> Any:
     """Make a tool of a bare function; anything else stays as it is."""
-    return tool(value) if inspect.isroutine(value) else value
+    return tool(value) if callable(value) and not isinstance(value, type) else value
 
 
 def definitions(tools: Sequence[Any], wire: str) -> list[Any]:
