@@ -639,7 +639,7 @@ def test_a_rejected_answer_on_a_stream_is_taken_back():
 
 
 def test_a_preview_of_a_turn_agrees_with_the_turn_and_does_nothing(store):
-    """GE-14."""
+    """GE-15."""
     thread = Thread("t", store=store)
     for number in range(10):
         thread.sync.append([Message("user", f"Question {number}."), Message("assistant", "Yes.")])
