@@ -58,7 +58,7 @@ def test_the_digest_has_one_line_for_each_covered_exchange(messages, recent, cut
     end = int(re.search(r"\[covers messages \d+-(\d+)\]", text)[1]) + 1
     found = oracle.structure([OPENAI.describe(m) for m in messages])
     expected = [a for a, b in found.exchanges if b <= end]
-    lines = text.splitlines()[2:-1]
+    lines = text.splitlines()[2:-2]  # behind the mark and the head, before the range and the mark
     assert [int(re.match(r"\d+", line)[0]) for line in lines] == expected
     assert all(len(line) <= 200 for line in lines)
     assert projection.messages[receipt.system]["role"] == "assistant"
