@@ -8,8 +8,10 @@ from functools import partial
 
 import pytest
 
-from thusfar import Scripted, ToolCall, generate, generate_sync, tool
-from thusfar.errors import OptionsError
+from thusfar import Amendment, Scripted, ToolCall, generate, generate_sync, tool
+from thusfar.errors import OptionsError, RequestCompositionError
+from thusfar.models.errors import ToolLoopLimitError
+from thusfar.runtime.tools import definitions
 
 pytestmark = pytest.mark.anyio
 
@@ -80,3 +82,65 @@ def test_a_signature_without_a_schema_is_refused():
     for function in (hidden, many):
         with pytest.raises(OptionsError, match="No schema could be made"):
             tool(function)
+
+
+WIRES = ("openai-chat", "openai-responses", "anthropic", "gemini")
+
+
+def test_no_tool_runs_whose_result_could_not_be_told():
+    """GE-10."""
+    ran = []
+
+    def work() -> str:
+        ran.append(1)
+        return "done"
+
+    model = Scripted([ToolCall("a", "work", "{}"), ToolCall("b", "work", "{}")])
+
+    with pytest.raises(ToolLoopLimitError):
+        generate_sync("Go.", model=model, tools=[work], max_steps=2)
+
+    assert ran == [1]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_tool_that_was_not_offered_does_not_run(wire):
+    """GE-8."""
+
+    def read() -> str:
+        return "read"
+
+    def erase() -> str:
+        raise AssertionError
+
+    model = Scripted([ToolCall("c", "erase", "{}"), "No."], dialect=wire)
+
+    result = generate_sync(
+        "Go.",
+        model=model,
+        tools=[read, erase],
+        prepare_step=lambda _: Amendment(active_tools=["read"]),
+    )
+
+    assert results(result) == [(True, "There is no tool of this name.")]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_tool_given_as_a_definition_waits_on_every_wire(wire):
+    """GE-9."""
+    (look,) = definitions([tool(lambda: None, name="look")], wire)
+    model = Scripted([ToolCall("c", "look", "{}")], dialect=wire)
+
+    assert generate_sync("Go.", model=model, tools=[look]).pending[0].name == "look"
+
+
+def test_a_hook_may_give_another_model_of_the_same_wire_only():
+    other = Scripted(["From the other."], name="other")
+    foreign = Scripted(["Never."], dialect="anthropic")
+
+    result = generate_sync("Hi.", model=Scripted([]), prepare_step=lambda _: Amendment(model=other))
+
+    assert result.text == "From the other."
+    with pytest.raises(RequestCompositionError, match="another wire"):
+        generate_sync("Hi.", model=Scripted([]), prepare_step=lambda _: Amendment(model=foreign))
+    assert foreign.requests == []

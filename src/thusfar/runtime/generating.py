@@ -18,9 +18,10 @@ import msgspec
 from thusfar.budget import InputBudget
 from thusfar.drive import Emit, Steps
 from thusfar.errors import OptionsError, RequestCompositionError, ThreadCommitError
-from thusfar.messages import Message, ToolCall, ToolResult
+from thusfar.messages import Message, ToolCall
 from thusfar.models.errors import ContextLengthError, ToolLoopLimitError, unreadable
 from thusfar.models.port import ModelReply, Replied, Usage
+from thusfar.models.resolving import resolve_model
 from thusfar.planner.recall import RECALL
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.accepting import Rejected, accepted_output, correction, rejected
@@ -35,12 +36,12 @@ from thusfar.runtime.execution import (
     StoreTurn,
     Taken,
 )
-from thusfar.runtime.hooks import tool_name
-from thusfar.runtime.pending import pending_calls
+from thusfar.runtime.hooks import invalid, tool_names
+from thusfar.runtime.pending import calls_wait, decided, distinct_calls, pending_calls
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.prompts import nothing_to_say
 from thusfar.runtime.results import AnswerRejected, Result, Step, StepPlanned, ToolAnswered
-from thusfar.runtime.tools import Tool, approval_needed, result_message
+from thusfar.runtime.tools import Tool, approval_needed
 
 SHORTER: Final = 0.8  # of a request that the provider found too long; counts err by less than this
 
@@ -65,6 +66,8 @@ class Turn:
         reason: Why the next request is made.
         rejections: Answers so far that did not fit the output schema.
         first: The first request; what it was planned behind is where the turn is stored.
+        behind: The end of the thread that was read before the first request, an empty text for
+            its root; `None` where nothing was.
     """
 
     run: Execution
@@ -74,11 +77,12 @@ class Turn:
     reason: str = "initial"
     rejections: int = 0
     first: Planned | None = None
+    behind: str | None = None
 
     def result(self) -> Steps[Result]:
         """Generate the turn."""
-        self.said = [_Said(message, kept=True) for message in self.run.turn]
         yield from self._resume()
+        self.said += [_Said(message, kept=True) for message in self.run.turn]
         while True:
             planned, reply = yield from self._answered()
             calls = [p for m in reply.messages for p in m.parts if isinstance(p, ToolCall)]
@@ -87,7 +91,6 @@ class Turn:
                 waiting = yield from self._tool_round(planned, calls)
                 if waiting:
                     return (yield from self._finish(planned, reply, None, tuple(waiting)))
-                self._require_room()
                 self.reason = "tool-result"
                 continue
             output = accepted_output(self.run.output, reply)
@@ -116,7 +119,7 @@ class Turn:
         run = self.run
         options = {
             **run.plan_options(tuple(each.message for each in self.said)),
-            "at": None if self.first is None or run.thread is None else self.first.head or "",
+            "at": self.behind,
             "budget": budget,
             "within": self.planned,
             "prepare_step": run.prepare_step,
@@ -124,21 +127,38 @@ class Turn:
             "runtime": run.runtime,
         }
         planned: Planned = yield PlanRequest(run.messages, run.model, options)
+        if planned.open_calls and not run.approvals and self.first is None:
+            raise calls_wait(planned.open_calls)
         self.planned = planned
-        self.first = self.first or planned
+        if self.first is None:
+            self.first = planned
+            self.behind = None if run.thread is None else planned.head or ""
         if run.streaming:
             yield Emit(StepPlanned(planned.receipt))
         return planned
 
     def _ask(self, planned: Planned) -> Steps[ModelReply]:
-        model = planned.model if planned.model is not None else self.run.model
+        model = self._model_of(planned)
         if not self.run.streaming:
             reply: ModelReply = yield Ask(model, planned.kwargs)
         else:
             reply = yield from self._streamed(AskPiece(model, planned.kwargs))
         planned.retried(reply.retries)
         planned.report(reply.usage.input_tokens, reply.usage.output_tokens)
-        return reply
+        return distinct_calls(reply)
+
+    def _model_of(self, planned: Planned) -> Any:
+        """Find the model of a request, which a hook may have changed.
+
+        Raises:
+            RequestCompositionError: `INVALID_COMPOSITION`, when it speaks another wire.
+        """
+        if planned.model is None or planned.model is self.run.model:
+            return self.run.model
+        model = resolve_model(planned.model)
+        if model.dialect != self.run.model.dialect:
+            raise invalid("A hook gave a model that speaks another wire than the turn's.")
+        return model
 
     def _streamed(self, piece: AskPiece) -> Steps[ModelReply]:
         while True:
@@ -178,16 +198,18 @@ class Turn:
 
     def _tool_round(self, planned: Planned, calls: Sequence[ToolCall]) -> Steps[list[ToolCall]]:
         """Run the calls that may be run; what has to wait comes back."""
-        offered = {tool_name(each) for each in planned.tools}
+        offered = {name for each in planned.tools for name in tool_names(each)}
         waiting: list[ToolCall] = []
         running: list[tuple[Tool | None, ToolCall]] = []
         for call in calls:
-            made = self.run.toolbox.get(call.name)
+            made = self.run.toolbox.get(call.name) if call.name in offered else None
             elsewhere = made is None and call.name in offered and call.name != RECALL
             if elsewhere or (made is not None and approval_needed(made, call)):
                 waiting.append(call)
             else:
                 running.append((made, call))
+        if not waiting:
+            self._require_room()
         yield from self._run(planned, running)
         return waiting
 
@@ -210,7 +232,7 @@ class Turn:
             return
         if run.thread is not None:
             transcript = yield ReadTail(run.thread, TAIL)
-            messages = transcript.messages
+            messages, self.behind = transcript.messages, transcript.head or ""
         else:
             messages = run.tail()
         waiting = pending_calls(messages)
@@ -225,10 +247,12 @@ class Turn:
         allowed: list[tuple[Tool | None, ToolCall]] = []
         for call in waiting:
             said = run.approvals[call.id or call.name]
-            if said is True:
-                allowed.append((run.toolbox.get(call.name), call))
+            if said is not True:
+                self.said.append(_Said(decided(call, said), kept=True))
+            elif call.name in run.toolbox:
+                allowed.append((run.toolbox[call.name], call))
             else:
-                self.said.append(_Said(_decided(call, said), kept=True))
+                raise _not_here()
         yield from self._run(None, allowed)
         self.reason = "tool-result"
 
@@ -242,6 +266,9 @@ class Turn:
         if run.turn or run.messages is not None or run.thread is None:
             return
         transcript = yield ReadTail(run.thread, 1)
+        self.behind = transcript.head or ""
+        if transcript.open_calls:
+            raise calls_wait(transcript.open_calls)
         if not transcript.messages or transcript.messages[-1].role != "user":
             raise nothing_to_say()
 
@@ -286,14 +313,12 @@ class Turn:
         )
 
 
-def _decided(call: ToolCall, said: Any) -> Message:
-    if said is False:
-        return result_message(call, "The call was not allowed.", is_error=True)
-    if isinstance(said, Message):
-        return said
-    if isinstance(said, ToolResult):
-        return Message("tool", (said,))
-    return result_message(call, said)
+def _not_here() -> OptionsError:
+    return OptionsError(
+        "A call was allowed, and its tool cannot be run here.",
+        fix="Pass its tool in tools=, or what it returned in place of True.",
+        option="approvals",
+    )
 
 
 def _warnings(steps: Sequence[Step]) -> tuple[ReceiptWarning, ...]:

@@ -23,6 +23,7 @@ from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.calling import acall_within, call_within
 from thusfar.runtime.step_context import StepContext
 
+_DECLARED: Final = ("function_declarations", "functionDeclarations")
 HOOK_SECONDS: Final = 30.0  # what it may take; the user is waiting
 
 
@@ -78,7 +79,7 @@ def amended(said: PlanArguments, amendment: Any) -> PlanArguments:
     if protected or "history" in remove:
         raise invalid("A hook tried to remove a contributor that may not be left out.")
     tools = tuple(said.tools if amendment.tools is None else amendment.tools)
-    called = [tool_name(tool) for tool in tools]
+    called = [name for tool in tools for name in tool_names(tool)]
     if len(called) != len(set(called)):
         raise invalid("A hook gave two tools one name.")
     if amendment.active_tools is not None:
@@ -86,7 +87,7 @@ def amended(said: PlanArguments, amendment: Any) -> PlanArguments:
         if unknown:
             raise invalid("A hook activated a tool that does not exist.")
         active = set(amendment.active_tools)
-        tools = tuple(t for t, name in zip(tools, called, strict=True) if name in active)
+        tools = tuple(tool for tool in tools if active.intersection(tool_names(tool)))
     kept = [entry for entry in entries if entry_id(entry) not in remove]
     return replace(
         said,
@@ -144,12 +145,18 @@ def evidence_of(seen: StepContext, amendment: Any) -> StepEvidence:
     )
 
 
-def tool_name(tool: Any) -> str:
-    """Find the name of a tool definition; an empty name where it has none."""
-    if not isinstance(tool, dict):
-        return str(getattr(tool, "name", ""))
-    inner = tool.get("function") or tool.get("toolSpec") or tool
-    return str(inner.get("name", "")) if isinstance(inner, dict) else ""
+def tool_names(tool: Any) -> tuple[str, ...]:
+    """Find the names that a tool definition declares; none for a tool of the provider's own."""
+    declared = next(filter(None, (_field(tool, name) for name in _DECLARED)), None)
+    if isinstance(declared, list | tuple):
+        return tuple(name for each in declared for name in tool_names(each))
+    inner = _field(tool, "function") or _field(tool, "toolSpec") or tool
+    name = _field(inner, "name")
+    return (name,) if isinstance(name, str) and name else ()
+
+
+def _field(tool: Any, name: str) -> Any:
+    return tool.get(name) if isinstance(tool, dict) else getattr(tool, name, None)
 
 
 def invalid(message: str) -> RequestCompositionError:

@@ -7,8 +7,14 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
+
+from thusfar.errors import OptionsError
 from thusfar.messages import Message, ToolCall, ToolResult
+from thusfar.models.port import ModelReply
+from thusfar.runtime.tools import result_message
 
 
 def pending_calls(messages: Sequence[Message]) -> list[ToolCall]:
@@ -38,6 +44,65 @@ def pending_calls(messages: Sequence[Message]) -> list[ToolCall]:
             if isinstance(part, ToolResult):
                 _answer(waiting, part)
     return waiting
+
+
+def distinct_calls(reply: ModelReply) -> ModelReply:
+    """Number the calls of an answer that share an id, so that each can have its own result."""
+    ids = [p.id for m in reply.messages for p in m.parts if isinstance(p, ToolCall) and p.id]
+    if len(ids) == len(set(ids)):
+        return reply
+    used, seen = set(ids), set[str]()
+
+    def own(part: Any) -> Any:
+        if not isinstance(part, ToolCall) or not part.id:
+            return part
+        made, number = part.id, 1
+        while made in seen or (number > 1 and made in used):
+            number += 1
+            made = f"{part.id}_{number}"
+        seen.add(made)
+        return part if made == part.id else msgspec.structs.replace(part, id=made)
+
+    messages = tuple(
+        msgspec.structs.replace(each, parts=tuple(map(own, each.parts))) for each in reply.messages
+    )
+    return msgspec.structs.replace(reply, messages=messages)
+
+
+def decided(call: ToolCall, said: Any) -> Message:
+    """Write what a caller decided about a call that waited, as the message that answers it.
+
+    Args:
+        call: The call.
+        said: `False` refuses it; a result, alone or as a message, answers it under the id of the
+            call; anything else is what the tool returned.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a message that is no result.
+    """
+    if said is False:
+        return result_message(call, "The call was not allowed.", is_error=True)
+    if not isinstance(said, Message | ToolResult):
+        return result_message(call, said)
+    parts = said.parts if isinstance(said, Message) else (said,)
+    if len(parts) != 1 or not isinstance(parts[0], ToolResult):
+        raise OptionsError(
+            "A call that waits was answered with a message that is no result.",
+            fix="Pass True, False, or what the tool returned.",
+            option="approvals",
+        )
+    result = msgspec.structs.replace(parts[0], call_id=call.id, name=call.name)
+    return Message("tool", (result,))
+
+
+def calls_wait(count: int) -> OptionsError:
+    """Make the error for a turn that passes over calls that wait."""
+    return OptionsError(
+        "The thread ended with calls that wait for their results.",
+        fix="Pass approvals= with one entry for each of them; False refuses a call.",
+        option="approvals",
+        pending=count,
+    )
 
 
 def _answer(waiting: list[ToolCall], result: ToolResult) -> None:

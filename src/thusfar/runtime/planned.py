@@ -142,6 +142,11 @@ class Planned:
         return head
 
     @property
+    def open_calls(self) -> int:
+        """How many calls at the end of the thread wait for a result."""
+        return self._edge.reader.open_calls if self._edge.reader is not None else 0
+
+    @property
     def model(self) -> Any:
         """The model that the request was planned for, after a hook had its say."""
         return self._arguments.model

@@ -41,7 +41,7 @@ from thusfar.thread.paths import (
 )
 from thusfar.thread.reading import changed, newest_rows, require_revision, revision_of
 from thusfar.thread.searching import read_positions, search_path
-from thusfar.thread.tracking import chain_text
+from thusfar.thread.tracking import chain_text, pending_calls
 from thusfar.tokens import Measure
 from thusfar.words import Search
 
@@ -99,6 +99,7 @@ class ThreadReader:
         self.pages = Pages(0)
         self.revision = "0"
         self.head: str | None = None
+        self.open_calls = 0
         self._ctx = Context(thread.store.namespace, thread.id, thread.owner)
         self._at = at
         self._chain = b""
@@ -121,6 +122,7 @@ class ThreadReader:
             messages = yield from self._pin(self._at)
         elif head is not None and head.node:
             self.head = head.head_id or None
+            self.open_calls = len(pending_calls(head.pending))
             self._tip, messages = (head.node, head.depth), head.messages
         if self._tip[0]:
             tail, chains = yield from self._older(FIRST_READ)
