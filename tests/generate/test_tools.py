@@ -8,7 +8,7 @@ from functools import partial
 
 import pytest
 
-from thusfar import Amendment, Scripted, ToolCall, generate, generate_sync, tool
+from thusfar import Amendment, Prompt, Scripted, ToolCall, context, generate, generate_sync, tool
 from thusfar.errors import OptionsError, RequestCompositionError
 from thusfar.models.errors import ToolLoopLimitError
 from thusfar.runtime.tools import definitions
@@ -144,3 +144,55 @@ def test_a_hook_may_give_another_model_of_the_same_wire_only():
     with pytest.raises(RequestCompositionError, match="another wire"):
         generate_sync("Hi.", model=Scripted([]), prepare_step=lambda _: Amendment(model=foreign))
     assert foreign.requests == []
+
+
+def test_a_hook_may_give_tools_that_are_functions():
+    """GE-7."""
+
+    def add(left: int, right: int) -> int:
+        return left + right
+
+    def amend(_: object) -> Amendment:
+        return Amendment(tools=[add], add=[context("more", "More.", tools=[double])])
+
+    def double(number: int) -> int:
+        return number * 2
+
+    async def later(seen: object) -> Amendment:
+        return amend(seen)
+
+    calls = (
+        ToolCall("a", "add", '{"left": 1, "right": 2}'),
+        ToolCall("b", "double", '{"number": 2}'),
+    )
+    for hook in (amend, later):
+        model = Scripted([calls, "Done."])
+
+        result = generate_sync("Go.", model=model, prepare_step=hook)
+
+        assert results(result) == [(False, "3"), (False, "4")]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"use": "a thread"},
+        {"thread": "t"},
+        {"tools": tool(lambda: 1, name="one")},
+        {"approvals": ["c"]},
+        {"messages": "Hello."},
+    ],
+)
+def test_an_argument_of_another_kind_is_refused_by_name(said):
+    (name,) = said
+    with pytest.raises(OptionsError) as raised:
+        generate_sync("Hi.", model=Scripted([]), **said)
+
+    assert raised.value.facts["option"] == name
+
+
+def test_a_prompt_of_other_things_than_lists_and_texts_is_refused():
+    with pytest.raises(OptionsError, match="no list"):
+        Prompt(tools=tool(lambda: 1, name="one"))
+    with pytest.raises(OptionsError, match="written as a int"):
+        generate_sync(Prompt(prompt=lambda given: given), input=5, model=Scripted([]))

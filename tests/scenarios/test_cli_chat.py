@@ -146,3 +146,27 @@ def test_what_a_model_says_cannot_control_the_terminal(talk):
 def test_a_wrong_model_is_a_wrong_command_line(store, capsys):
     assert main(["chat", "Hi.", "--model", "nobody:x", "--store", store]) == 2
     assert "anthropic" in capsys.readouterr().err
+
+
+def test_ctrl_c_at_the_prompt_gives_up_the_line_and_not_the_talk(monkeypatch, store, capsys):
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    typed = iter([KeyboardInterrupt(), "Hello.", EOFError()])
+
+    def read(_: str) -> str:
+        line = next(typed)
+        if isinstance(line, BaseException):
+            raise line
+        return line
+
+    monkeypatch.setattr("builtins.input", read)
+    monkeypatch.setattr("sys.stdin", Terminal())
+    with LoopbackServer(["Good day."]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai-chat"))
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        status = main(["chat", "--model", "openai-chat:gpt-5", "--store", store])
+
+    assert (status, capsys.readouterr().out) == (0, "\nGood day.\n\n")
+    assert said(store) == [("user", "Hello."), ("assistant", "Good day.")]

@@ -6,7 +6,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,21 +59,30 @@ class Prompt:
     max_output_tokens: int | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "use", tuple(self.use))
-        object.__setattr__(self, "tools", tuple(self.tools))
+        for name in ("use", "tools"):
+            if not isinstance(getattr(self, name), Iterable):
+                raise no_list(f"The {name} of a prompt were", name)
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         if not isinstance(self.messages, list | tuple | None):
-            raise OptionsError(
-                "The messages of a prompt were no list.",
-                fix="Pass a list of messages; for a text use prompt=.",
-                option="messages",
-            )
+            raise no_list("The messages of a prompt were", "messages")
         threads, entries = split_threads(self.use)
         split_use(entries)
         one_thread(threads)
 
     def words(self, given: Any) -> str | None:
-        """Write the current user message for an input."""
-        return self.prompt(given) if callable(self.prompt) else self.prompt
+        """Write the current user message for an input.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, when it is no text.
+        """
+        made = self.prompt(given) if callable(self.prompt) else self.prompt
+        if made is None or isinstance(made, str):
+            return made
+        raise OptionsError(
+            f"A prompt was written as a {type(made).__name__}.",
+            fix="Pass a text, or a function of the input that gives one.",
+            option="prompt",
+        )
 
     def system_value(self, given: Any) -> Any:
         """Write the system value for an input."""
@@ -110,6 +119,12 @@ def one_thread(threads: Sequence[Any]) -> Any:
             diagnostics=(Diagnostic(code="INVALID_HISTORY_COMPOSITION", message=message),),
         )
     return threads[0] if threads else None
+
+
+def no_list(subject: str, option: str) -> OptionsError:
+    """Make the error for something else where a list stands."""
+    fix = "Pass a list of messages; for a text use prompt=." if option == "messages" else ""
+    return OptionsError(f"{subject} no list.", fix=fix or f"Pass {option}= a list.", option=option)
 
 
 def nothing_to_say() -> RequestCompositionError:

@@ -7,6 +7,7 @@ Source:
 from __future__ import annotations
 
 import dataclasses
+import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -18,15 +19,18 @@ from thusfar.models.resolving import resolve_model
 from thusfar.planner.contributors import Context
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
+from thusfar.runtime.hooks import Amendment
 from thusfar.runtime.prompts import (
     Prompt,
     as_prompt,
+    no_list,
     nothing_to_say,
     one_thread,
     split_threads,
 )
 from thusfar.runtime.schemas import OutputSchema
-from thusfar.runtime.tools import definitions, toolbox
+from thusfar.runtime.tools import Tool, definitions, toolbox
+from thusfar.thread.handle import Thread
 
 _NAMES: Final = frozenset(GenerateOptions.__annotations__)
 
@@ -48,16 +52,21 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     asked = as_prompt(prompt)
     model = resolve_model(_chosen(said, "model", asked.model))
     wire = dialect(model.dialect)
-    threads, entries = split_threads((*asked.use, *(said.get("use") or ())))
-    thread = said.get("thread") or one_thread(threads)
+    more = _of_kind(said, "use", list | tuple, "a list") or ()
+    threads, entries = split_threads((*asked.use, *more))
+    thread = _of_kind(said, "thread", Thread, "a Thread") or one_thread(threads)
     messages = _chosen(said, "messages", asked.messages)
+    if isinstance(messages, str | bytes | Mapping):
+        raise no_list("The messages of a turn were", "messages")
     given = _input(asked, said.get("input"))
     words = asked.words(given) if messages is None else None
     if messages is None and words is None and thread is None:
         raise nothing_to_say()
     spoken_in, planned_in, messages = _dialects(messages, wire)
-    tools = _chosen(said, "tools", asked.tools)
+    tools = _of_kind(said, "tools", list | tuple, "a list")
+    tools = asked.tools if tools is None else tools
     own_tools = [each for entry in entries for each in _tools_of(entry)]
+    box = toolbox([*tools, *own_tools])
     output = _chosen(said, "output", asked.output)
     return Execution(
         prompt=asked,
@@ -68,15 +77,15 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
         system=_chosen(said, "system", None) or asked.system_value(given),
         use=tuple(_with_tools(entry, lambda own: definitions(own, wire.name)) for entry in entries),
         tools=tuple(definitions(tools, wire.name)),
-        toolbox=toolbox([*tools, *own_tools]),
+        toolbox=box,
         output=None if output is None else OutputSchema.of(output, owner=asked.id),
         budget=_merged(asked.budget, said.get("budget")),
         max_output_tokens=_chosen(said, "max_output_tokens", asked.max_output_tokens),
         max_steps=_whole(said, "max_steps", MAX_STEPS, least=1),
         max_retries=_whole(said, "max_retries", MAX_RETRIES, least=0),
-        approvals=dict(said.get("approvals") or {}),
+        approvals=dict(_of_kind(said, "approvals", Mapping, "a mapping") or {}),
         options=_plan_options(said, model, wire, planned_in),
-        prepare_step=said.get("prepare_step"),
+        prepare_step=_written(said.get("prepare_step"), wire, box),
         runtime=said.get("runtime"),
         spoken_in=spoken_in,
         planned_in=planned_in,
@@ -92,6 +101,22 @@ def _require_known(said: Mapping[str, Any]) -> None:
 def _chosen(said: Mapping[str, Any], name: str, otherwise: Any) -> Any:
     value = said.get(name)
     return otherwise if value is None else value
+
+
+def _of_kind(said: Mapping[str, Any], name: str, kind: Any, called: str) -> Any:
+    """Take an argument that is of one kind or not given.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for anything else.
+    """
+    value = said.get(name)
+    if value is None or isinstance(value, kind):
+        return value
+    raise OptionsError(
+        f"{name} was given as a {type(value).__name__}.",
+        fix=f"Pass {name}= as {called}.",
+        option=name,
+    )
 
 
 def _whole(said: Mapping[str, Any], name: str, otherwise: int, *, least: int) -> int:
@@ -156,6 +181,33 @@ def _plan_options(
     if said.get("count_tokens"):
         options["count_tokens"] = model.count_tokens
     return options
+
+
+def _written(hook: Any, wire: Dialect, box: dict[str, Tool]) -> Any:
+    """Have what a hook adds written for the wire, and the tools among it ready to be run."""
+    if not callable(hook):
+        return hook
+
+    def write(made: Any) -> Any:
+        if not isinstance(made, Amendment):
+            return made
+        added = [tool for entry in made.add for tool in _tools_of(entry)]
+        box.update(toolbox([*(made.tools or ()), *added]))
+        tools = None if made.tools is None else definitions(made.tools, wire.name)
+        add = [_with_tools(entry, lambda own: definitions(own, wire.name)) for entry in made.add]
+        return dataclasses.replace(made, tools=tools, add=add)
+
+    async def later(made: Any) -> Any:
+        return write(await made)
+
+    def asking(seen: Any) -> Any:
+        made = hook(seen)
+        return later(made) if inspect.isawaitable(made) else write(made)
+
+    async def asking_later(seen: Any) -> Any:
+        return write(await hook(seen))
+
+    return asking_later if inspect.iscoroutinefunction(hook) else asking
 
 
 def _tools_of(entry: Any) -> Iterator[Any]:

@@ -140,6 +140,8 @@ def _typed() -> Any:
     while True:
         try:
             yield input("> ")
+        except KeyboardInterrupt:  # the line is given up, the talk is not
+            sys.stdout.write("\n")
         except EOFError:
             sys.stdout.write("\n")
             return
