@@ -170,6 +170,21 @@ def test_adaptive_goes_back_to_the_messages_once_it_passed_its_drift_bound():
     assert generations.index(0, 1) == DRIFT_BOUND + 1
 
 
+def test_adaptive_goes_back_to_the_messages_of_a_segment_of_many_chunks_too():
+    talk = Conversation(40, words=20)
+    artifact = None
+    again = 0
+    for end in range(2, 82, 2):
+        talk.calls.clear()
+        artifact = talk.make(talk.job(summarize.adaptive(), end, artifact))
+        again += len(talk.calls) > 2 and talk.calls[1].start == 0
+        assert artifact.generation <= DRIFT_BOUND
+        assert artifact.spent_tokens <= artifact.source_tokens + 2 * 500 * artifact.ranges
+
+    assert len(artifact.segments) == 1
+    assert again >= 3
+
+
 def test_regenerate_reads_the_whole_range_each_time():
     talk = Conversation(12)
     first = talk.make(talk.job(summarize.regenerate(), 16))

@@ -9,8 +9,11 @@ Source:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
+
+import msgspec
 
 from thusfar.artifacts import KEPT_SUPERSEDED, LINKED_SUPPORT, Artifact, Segment, SourceArtifact
 from thusfar.drive import Steps
@@ -199,20 +202,23 @@ def _roll(work: _Work, job: SummaryJob) -> Steps[None]:
 def _update(work: _Work, chunk: Chunk, most: int) -> Steps[None]:
     """Put a range into the newest segment, or begin the first one."""
     _took(work, chunk)
-    span = (chunk.start, chunk.end)
     if not work.segments:
         work.segments.append((yield from _leaf(work, chunk, most)))
         return
-    last = work.segments[-1]
+    work.segments[-1] = yield from _extended(work, work.segments[-1], chunk, most)
+
+
+def _extended(work: _Work, last: Segment, chunk: Chunk, most: int) -> Steps[Segment]:
+    """Put a range behind a segment, in one call."""
     text, tokens = yield from work.ask(
         "update",
         update_prompt(last.text, chunk.text, most=most),
         cost=chunk.tokens + last.tokens,
         most=most,
         replaced=last.tokens + chunk.counted,
-        span=span,
+        span=(chunk.start, chunk.end),
     )
-    work.segments[-1] = Segment(
+    return Segment(
         start=last.start,
         end=chunk.end,
         text=text,
@@ -301,18 +307,25 @@ def _refresh(work: _Work, job: SummaryJob, most: int) -> Steps[None]:
         messages=worst.end,
         turns=tuple(turn for turn in job.turns if worst.start <= turn[0] < worst.end),
     )
-    room = room_for_data(job, carried=0)
+    room = room_for_data(job, carried=most)
     chunks = yield from chunks_of(part, worst.start, most=room)
-    if len(chunks) != 1 or chunks[0].tokens + most > saved:
+    cost = sum(chunk.tokens + 2 * most for chunk in chunks)
+    if not chunks or cost > saved or len(chunks) > worst.generation:
         return
     try:
-        fresh = yield from _leaf(work, chunks[0], most)
+        fresh = yield from _anew(work, chunks, most)
     except SummaryFailedError:
         return
     place = work.segments.index(worst)
-    work.segments[place] = Segment(
-        start=worst.start, end=worst.end, text=fresh.text, tokens=fresh.tokens, level=worst.level
-    )
+    work.segments[place] = msgspec.structs.replace(fresh, level=worst.level)
+
+
+def _anew(work: _Work, chunks: Sequence[Chunk], most: int) -> Steps[Segment]:
+    """Summarise a range from its messages, in as many calls as the summary model needs."""
+    segment = yield from _leaf(work, chunks[0], most)
+    for chunk in chunks[1:]:
+        segment = yield from _extended(work, segment, chunk, most)
+    return segment
 
 
 def _first_readable(job: SummaryJob) -> int:
