@@ -169,7 +169,8 @@ def everything() -> Process:
     task = Task(
         id="a", title="A", description="does a", task_prompt="Do.", prompt="All: ${goal}",
         output=Order, state_updates="a", transitions=["b", Transition("c", "see", HOOKS["many"])],
-        next_task="b", failure_task="d", max_retries=0, errors_primer="Wrong:", no_history=True, omit=("goal",),
+        next_task="b", failure_task="d", max_retries=0, errors_primer="Wrong:", no_history=True,
+        omit=("goal",),
         history_summary="${output.number}", model=MODEL, before_commit=checked,
         process_outputs=checked, after_commit=checked,
     )  # fmt: skip
@@ -190,7 +191,8 @@ def everything() -> Process:
             ),
         ],
         id="all", start="a", sequence=("c", "d"), default_return_task="b",
-        error_task="d", model=MODEL, state={"x": [1, 2.0, None]}, input={"type": "object"}, output={}, goal="Goal.",
+        error_task="d", model=MODEL, state={"x": [1, 2.0, None]}, input={"type": "object"},
+        output={}, goal="Goal.",
         intro_prompt="Intro.", system_prompt="System.", standard_prompt="${promptPart('goal')}",
         optional_prompts={"o": "O."}, goal_primer="G:", history_primer="H:",
         completed_work_primer="C:", transitions_primer="T:", errors_primer="E:",
@@ -199,7 +201,8 @@ def everything() -> Process:
         open_intents=True, no_history=True, record_history=False,
         prompt_modes={"m": MODE},
         limits=RunLimits(
-            max_retries=1, max_steps=2, max_calls=3, max_tokens=6, loop_threshold=2, step_timeout_seconds=4.0,
+            max_retries=1, max_steps=2, max_calls=3, max_tokens=6, loop_threshold=2,
+            step_timeout_seconds=4.0,
             run_timeout_seconds=5,
         ),
         requests=RequestSettings(
