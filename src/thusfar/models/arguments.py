@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from thusfar.dialects.base import Dialect
-from thusfar.models.strict import is_strict
+from thusfar.models.strict import is_strict, json_schema_of, rooted
 from thusfar.planner.sealing import Assembled
 
 
@@ -55,7 +55,7 @@ def _anthropic(request: Assembled, messages: list[Any], model: str, most: int | 
     _put(made, "tools", list(request.tools))
     _put(made, "max_tokens", most)
     if request.schema is not None:
-        form = {"type": "json_schema", "schema": _schema(request.schema)}
+        form = {"type": "json_schema", "schema": json_schema_of(request.schema)}
         made["output_config"] = {"format": form}
     return made
 
@@ -67,7 +67,7 @@ def _gemini(request: Assembled, messages: list[Any], model: str, most: int | Non
     _put(config, "max_output_tokens", most)
     if request.schema is not None:
         config["response_mime_type"] = "application/json"
-        config["response_json_schema"] = _schema(request.schema)
+        config["response_json_schema"] = json_schema_of(request.schema)
     made: dict[str, Any] = {"model": model, "contents": messages}
     _put(made, "config", config)
     return made
@@ -107,12 +107,6 @@ def _put(made: dict[str, Any], name: str, value: Any) -> None:
 
 def _named(schema: Any) -> dict[str, Any]:
     """Name a schema, and have it enforced where it can be."""
-    made = _schema(schema)
+    made = rooted(json_schema_of(schema))
     strict = {"strict": True} if is_strict(made) else {}
     return {"name": "output", "schema": made, **strict}
-
-
-def _schema(schema: Any) -> Any:
-    if isinstance(schema, type) and callable(made := getattr(schema, "model_json_schema", None)):
-        return made()
-    return schema

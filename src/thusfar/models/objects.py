@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from thusfar.codec import parse_json
 from thusfar.dialects import dialect
 from thusfar.errors import OptionsError, TranscriptError
@@ -13,6 +15,7 @@ from thusfar.models.arguments import call_arguments
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import unreadable
 from thusfar.models.port import ModelReply
+from thusfar.models.strict import WRAPPED, is_wrapped, json_schema_of
 from thusfar.planner.sealing import Assembled
 
 _FENCE: Final = "```"
@@ -55,13 +58,21 @@ def text_of(reply: ModelReply) -> GeneratedText:
     )
 
 
-def object_of(reply: ModelReply) -> GeneratedObject:
+def object_of(reply: ModelReply, schema: Any, wire: str) -> GeneratedObject:
     """Read the JSON value of an answer; `None` where it ended before it was whole.
+
+    Args:
+        reply: The answer.
+        schema: What was asked for; an answer to a schema that was wrapped is taken out.
+        wire: Name of the dialect it was given in.
 
     Raises:
         ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when a whole answer is not JSON.
     """
-    return object_from(text_of(reply))
+    made = object_from(text_of(reply))
+    if is_wrapped(json_schema_of(schema), made.value, wire):
+        return msgspec.structs.replace(made, value=made.value[WRAPPED])
+    return made
 
 
 def unfenced(text: str) -> str:
@@ -119,7 +130,8 @@ class SmallContracts:
 
     async def agenerate_object(self, **asked: Any) -> GeneratedObject:
         """Answer with a JSON value, on an event loop; see `generate_object`."""
-        return object_of(await self.generate(self._small(**asked)))
+        reply = await self.generate(self._small(**asked))
+        return object_of(reply, asked.get("schema"), self.dialect)
 
     def _small(
         self,
@@ -172,4 +184,4 @@ class SmallContracts:
         asked = small_arguments(
             self.dialect, model or self.name, prompt, messages, system, max_output_tokens, schema
         )
-        return object_of(self.generate_sync(asked))
+        return object_of(self.generate_sync(asked), schema, self.dialect)

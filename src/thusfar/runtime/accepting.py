@@ -15,6 +15,7 @@ from thusfar.errors import Diagnostic, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.models.errors import OutputRejectedError
 from thusfar.models.port import ModelReply
+from thusfar.models.strict import WRAPPED, is_wrapped
 from thusfar.runtime.schemas import OutputSchema
 
 _FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
@@ -31,8 +32,13 @@ class Rejected:
     complaints: tuple[str, ...]
 
 
-def accepted_output(schema: OutputSchema | None, reply: ModelReply) -> Any:
+def accepted_output(schema: OutputSchema | None, reply: ModelReply, wire: str) -> Any:
     """Read the output of an answer; `None` where text was asked for.
+
+    Args:
+        schema: What was asked for.
+        reply: The answer.
+        wire: Name of the dialect it was given in.
 
     Returns:
         The output, or a `Rejected`.
@@ -48,6 +54,9 @@ def accepted_output(schema: OutputSchema | None, reply: ModelReply) -> Any:
     except TranscriptError:
         return Rejected(("The answer was not JSON.",))
     outputs, complaints = schema.check(value)
+    if is_wrapped(schema.json_schema, value, wire):
+        inner, found = schema.check(value[WRAPPED])
+        outputs, complaints = (outputs, complaints) if found else (inner, found)
     return Rejected(complaints) if complaints else schema.typed(outputs)
 
 

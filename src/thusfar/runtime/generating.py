@@ -93,7 +93,7 @@ class Turn:
                     return (yield from self._finish(planned, reply, None, tuple(waiting)))
                 self.reason = "tool-result"
                 continue
-            output = accepted_output(self.run.output, reply)
+            output = accepted_output(self.run.output, reply, self.run.model.dialect)
             if not isinstance(output, Rejected):
                 self._take(planned, reply, accepted=True)
                 return (yield from self._finish(planned, reply, output, ()))
