@@ -8,9 +8,20 @@ from functools import partial
 
 import pytest
 
-from thusfar import Amendment, Prompt, Scripted, ToolCall, context, generate, generate_sync, tool
+from thusfar import (
+    Amendment,
+    Prompt,
+    Scripted,
+    ToolCall,
+    context,
+    generate,
+    generate_sync,
+    stream,
+    stream_sync,
+    tool,
+)
 from thusfar.errors import OptionsError, RequestCompositionError
-from thusfar.models.errors import ToolLoopLimitError
+from thusfar.models.errors import ProviderUnavailableError, ToolLoopLimitError
 from thusfar.runtime.tools import definitions
 
 pytestmark = pytest.mark.anyio
@@ -196,3 +207,28 @@ def test_a_prompt_of_other_things_than_lists_and_texts_is_refused():
         Prompt(tools=tool(lambda: 1, name="one"))
     with pytest.raises(OptionsError, match="written as a int"):
         generate_sync(Prompt(prompt=lambda given: given), input=5, model=Scripted([]))
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_function_and_a_definition_of_one_name_are_refused(wire):
+    look = tool(lambda: None, name="look")
+
+    with pytest.raises(OptionsError, match="Two tools had one name"):
+        generate_sync(
+            "Go.",
+            model=Scripted([], dialect=wire),
+            tools=[look],
+            use=[context("more", "More.", tools=definitions([look], wire))],
+        )
+
+
+async def test_a_stream_that_failed_says_why_whenever_its_result_is_asked_for():
+    """GE-13."""
+    failing = stream_sync("Go.", model=Scripted([ProviderUnavailableError("Down.", fix="Wait.")]))
+    failing_later = stream("Go.", model=Scripted([ProviderUnavailableError("Down.", fix="Wait.")]))
+
+    for _ in range(2):
+        with pytest.raises(ProviderUnavailableError):
+            failing.result()
+        with pytest.raises(ProviderUnavailableError):
+            await failing_later.result()

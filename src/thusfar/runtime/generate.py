@@ -120,6 +120,7 @@ class ResultStream:
         self._answers = Answers()
         self._events = adrive_stream(_emitting(Turn(run)), self._answers.aanswer)
         self._result: Result | None = None
+        self._error: Exception | None = None
         self._closing: asyncio.Future[None] | None = None
 
     def __aiter__(self) -> AsyncIterator[Any]:
@@ -131,6 +132,9 @@ class ResultStream:
                 if isinstance(event, Completed):
                     self._result = event.result
                 yield event
+        except Exception as error:
+            self._error = error
+            raise
         finally:
             await self.aclose()
 
@@ -139,7 +143,7 @@ class ResultStream:
         if self._result is None:
             async for _ in self:
                 pass
-        return _completed(self._result)
+        return _completed(self._result, self._error)
 
     async def aclose(self) -> None:
         """Leave: the connection is closed, and what is not stored yet never will be."""
@@ -165,6 +169,7 @@ class SyncResultStream:
         self._answers = Answers()
         self._events = drive_stream(_emitting(Turn(run)), self._answers.answer)
         self._result: Result | None = None
+        self._error: Exception | None = None
 
     def __iter__(self) -> Iterator[Any]:
         try:
@@ -172,6 +177,9 @@ class SyncResultStream:
                 if isinstance(event, Completed):
                     self._result = event.result
                 yield event
+        except Exception as error:
+            self._error = error
+            raise
         finally:
             self.close()
 
@@ -180,7 +188,7 @@ class SyncResultStream:
         if self._result is None:
             for _ in self:
                 pass
-        return _completed(self._result)
+        return _completed(self._result, self._error)
 
     def close(self) -> None:
         """Leave; see `ResultStream`."""
@@ -221,7 +229,9 @@ def _emitting(turn: Turn) -> Steps[None]:
     yield Emit(Completed(result))
 
 
-def _completed(result: Result | None) -> Result:
+def _completed(result: Result | None, error: Exception | None) -> Result:
+    if error is not None:
+        raise error
     if result is None:
         raise OptionsError(
             "A stream was left before its turn was complete.",

@@ -19,7 +19,7 @@ from thusfar.models.resolving import resolve_model
 from thusfar.planner.contributors import Context
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
-from thusfar.runtime.hooks import Amendment
+from thusfar.runtime.hooks import Amendment, tool_names
 from thusfar.runtime.prompts import (
     Prompt,
     as_prompt,
@@ -29,7 +29,7 @@ from thusfar.runtime.prompts import (
     split_threads,
 )
 from thusfar.runtime.schemas import OutputSchema
-from thusfar.runtime.tools import Tool, definitions, toolbox
+from thusfar.runtime.tools import Tool, definitions, toolbox, two_of_one_name
 from thusfar.thread.handle import Thread
 
 _NAMES: Final = frozenset(GenerateOptions.__annotations__)
@@ -67,6 +67,7 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     tools = asked.tools if tools is None else tools
     own_tools = [each for entry in entries for each in _tools_of(entry)]
     box = toolbox([*tools, *own_tools])
+    _require_own_names(definitions([*tools, *own_tools], wire.name))
     output = _chosen(said, "output", asked.output)
     return Execution(
         prompt=asked,
@@ -101,6 +102,17 @@ def _require_known(said: Mapping[str, Any]) -> None:
 def _chosen(said: Mapping[str, Any], name: str, otherwise: Any) -> Any:
     value = said.get(name)
     return otherwise if value is None else value
+
+
+def _require_own_names(tools: Sequence[Any]) -> None:
+    """Check that no two definitions, of functions or plain, have one name.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when two have.
+    """
+    names = [name for each in tools for name in tool_names(each)]
+    if len(names) != len(set(names)):
+        raise two_of_one_name()
 
 
 def _of_kind(said: Mapping[str, Any], name: str, kind: Any, called: str) -> Any:

@@ -166,11 +166,16 @@ def toolbox(tools: Sequence[Any]) -> dict[str, Tool]:
         made = as_tool(each)
         if isinstance(made, Tool):
             if made.name in found:
-                raise OptionsError(
-                    "Two tools had one name.", fix="Give each tool its own name.", option="tools"
-                )
+                raise two_of_one_name()
             found[made.name] = made
     return found
+
+
+def two_of_one_name() -> OptionsError:
+    """Make the error for tools that a model could not tell apart."""
+    return OptionsError(
+        "Two tools had one name.", fix="Give each tool its own name.", option="tools"
+    )
 
 
 def as_tool(value: Any) -> Any:
