@@ -133,3 +133,16 @@ def test_a_call_whose_tool_is_not_here_cannot_be_allowed(thread):
         generate_sync(model=Scripted([]), thread=thread, approvals={"c": True})
 
     assert told(thread) == []
+
+
+@pytest.mark.parametrize("call_id", [None, ""])
+def test_calls_without_ids_are_answered_in_order(call_id, thread):
+    """GE-7."""
+    calls = [ToolCall(call_id, "pay", f'{{"amount": {amount}}}') for amount in (1, 2)]
+    model = Scripted([tuple(calls), "Done."], dialect="gemini")
+
+    paused = generate_sync("Pay.", model=model, thread=thread, tools=[pay])
+    allowed = {call.id or call.name: True for call in paused.pending}
+    generate_sync(model=model, thread=thread, tools=[pay], approvals=allowed)
+
+    assert [text for _, text in told(thread)] == ["paid 1", "paid 2"]

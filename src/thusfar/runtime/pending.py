@@ -48,18 +48,19 @@ def pending_calls(messages: Sequence[Message]) -> list[ToolCall]:
 
 def distinct_calls(reply: ModelReply) -> ModelReply:
     """Number the calls of an answer that share an id, so that each can have its own result."""
-    ids = [p.id for m in reply.messages for p in m.parts if isinstance(p, ToolCall) and p.id]
+    calls = [p for m in reply.messages for p in m.parts if isinstance(p, ToolCall)]
+    ids = [call.id for call in calls if call.id is not None]
     if len(ids) == len(set(ids)):
         return reply
     used, seen = set(ids), set[str]()
 
     def own(part: Any) -> Any:
-        if not isinstance(part, ToolCall) or not part.id:
+        if not isinstance(part, ToolCall) or part.id is None:
             return part
         made, number = part.id, 1
         while made in seen or (number > 1 and made in used):
             number += 1
-            made = f"{part.id}_{number}"
+            made = f"{part.id or part.name}_{number}"
         seen.add(made)
         return part if made == part.id else msgspec.structs.replace(part, id=made)
 
