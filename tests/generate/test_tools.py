@@ -232,3 +232,10 @@ async def test_a_stream_that_failed_says_why_whenever_its_result_is_asked_for():
             failing.result()
         with pytest.raises(ProviderUnavailableError):
             await failing_later.result()
+
+
+@pytest.mark.parametrize("name", ["", "a b", "über", "a.b", "x" * 65, "<lambda>"])
+def test_a_name_that_providers_refuse_is_refused_where_the_tool_is_made(name):
+    """GE-7."""
+    with pytest.raises(OptionsError, match="name"):
+        tool(lambda: 1, name=name or " ")

@@ -10,6 +10,7 @@ Source:
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,7 +22,10 @@ from thusfar.codec import json_text, parse_json, to_json
 from thusfar.errors import OptionsError, TranscriptError
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
 
-NO_PARAMETERS: Final = {"type": "object", "properties": {}}
+_NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")
+"""What OpenAI and Anthropic both take; each refuses others with 400 and its pattern
+(https://github.com/github/copilot-cli/issues/1879 and
+https://portkey.ai/error-library/input-validation-error-10046, read 2026-11-30)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +52,14 @@ class Tool:
     needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False
     on_error: Literal["tell", "raise"] = "tell"
     read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str) or not _NAME.fullmatch(self.name):
+            raise OptionsError(
+                "A tool had a name that providers refuse.",
+                fix="Pass name=: 1 to 64 letters, digits, underscores and dashes.",
+                option="name",
+            )
 
 
 def tool(
