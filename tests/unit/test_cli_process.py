@@ -211,3 +211,17 @@ def test_wrong_words_are_status_two(here: Here, words: tuple[str, ...]):
     named = [word.format(module=here.module) if "{module}" in word else word for word in words]
     here(*named, store=named[0] != "lint", status=2)
     assert "fix:" in here.err
+
+
+COMMANDS = ("run", "runs", "show", "resume", "replay", "fork", "compare", "delete", "lint")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_of_a_command_states_json_and_its_exit_statuses(name, capsys):
+    assert main(["process", name, "--help"]) == 0
+    out = capsys.readouterr().out
+
+    assert f"Usage: thusfar process {name}" in out
+    assert "With --json: " in out
+    assert "Exit status: 0 " in out
+    assert max(map(len, out.splitlines())) <= 80

@@ -78,7 +78,7 @@ def test_help_lists_the_commands_in_their_order(capsys):
 
 
 # A group states these for each of its own commands; see the tests of the group.
-SINGLE = [command for command in COMMANDS if command.name != "thread"]
+SINGLE = [command for command in COMMANDS if command.name not in ("process", "thread")]
 
 
 @pytest.mark.parametrize("command", SINGLE, ids=lambda command: command.name)

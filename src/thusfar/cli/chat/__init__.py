@@ -93,8 +93,8 @@ def chat(
     begin with / are commands: /help lists them. Ctrl-C stops an answer, of which nothing is then
     stored; Ctrl-D leaves.
 
-    With --json a line of JSON for each event: {"type": "text", "text"}, and for each stored turn
-    {"type": "turn", "text", "finish", "usage", "request", "thread_commit"}.
+    With --json: {"type": "text", "text"} on a line for each piece of an answer, and for each stored
+    turn {"type": "turn", "text", "finish", "usage", "request", "thread_commit"}.
 
     Exit status: 0 done; 1 refused or failed, for SAY; 2 a wrong command line.
     """
