@@ -2,17 +2,19 @@
 
 Run: python bench/runtime.py [--turns 200] [--wire openai-chat]
 
-Both sides send the same request to the same server with the same SDK and client, in turns, in one
-process. What is reported is the time of a turn beyond that of the bare call: reading the thread,
+Both sides send the same request to the same server, which has a process of its own, with the same
+SDK and client, in turns. What is reported is the time of a turn beyond that of the bare call: reading the thread,
 planning, placing, storing the turn and its receipt.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from openai import OpenAI
@@ -24,6 +26,36 @@ from thusfar.testing.loopback import Answer, LoopbackServer
 
 TARGET_MS = 5.0
 SEEDED = 200  # messages in the thread before the first turn
+
+
+def serve(pipe) -> None:
+    """Run the server until the other end of the pipe is closed."""
+    with LoopbackServer(lambda _: Answer(text="A short answer."), validate=False) as server:
+        pipe.send(server.base_url("openai-chat"))
+        with suppress(EOFError):
+            pipe.recv()
+
+
+@contextmanager
+def serving():
+    """Start the server in a process of its own, and give its address."""
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(target=serve, args=(theirs,))
+    process.start()
+    theirs.close()
+    yield ours.recv()
+    ours.close()
+    process.join()
+
+
+class Remembering(OpenAIChat):
+    """Keeps the arguments of the newest call, for the bare one."""
+
+    arguments = None
+
+    def generate_sync(self, arguments):
+        self.arguments = arguments
+        return super().generate_sync(arguments)
 
 
 def bare(client: OpenAI, messages: list[dict[str, str]]) -> None:
@@ -42,9 +74,9 @@ def seeded(store, name: str) -> Thread:
 def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
     """Time bare calls and generated turns alternately. Unit of the answer: milliseconds."""
     ours, theirs = [], []
-    with LoopbackServer(lambda received: Answer(text="A short answer."), validate=False) as server:
-        client = OpenAI(api_key="test", base_url=server.base_url("openai-chat"), max_retries=0)
-        model = OpenAIChat("gpt-5", client=client)
+    with serving() as url:
+        client = OpenAI(api_key="test", base_url=url, max_retries=0)
+        model = Remembering("gpt-5", client=client)
         runtime = Runtime(store)
         thread = seeded(store, f"bench-{policy}")
         use = [] if policy == "exact" else [history.recent(40)]
@@ -54,7 +86,7 @@ def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
                 f"Turn {number}?", model=model, thread=thread, runtime=runtime, use=use
             )
             middle = time.perf_counter()
-            sent = server.requests[-1].body["messages"]
+            sent = model.arguments["messages"]
             again = time.perf_counter()
             bare(client, sent)
             end = time.perf_counter()
