@@ -3,8 +3,8 @@
 Run: python bench/runtime.py [--turns 200] [--wire openai-chat]
 
 Both sides send the same request to the same server, which has a process of its own, with the same
-SDK and client, in turns. What is reported is the time of a turn beyond that of the bare call: reading the thread,
-planning, placing, storing the turn and its receipt.
+SDK and client, in turns. What is reported is the time of a turn beyond that of the bare call:
+reading the thread, planning, placing, storing the turn and its receipt.
 """
 
 from __future__ import annotations
