@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import warnings
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -19,6 +21,15 @@ EXAMPLE_PAGES = [
     & {"python", "console"}
 ]
 DOCTESTED = [name for name, path in modules().items() if ">>> " in path.read_text(encoding="utf-8")]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left() -> Iterator[None]:
+    """Collect the clients that pages leave open, as a reader would, where nobody is warned."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 @pytest.mark.parametrize("page", EXAMPLE_PAGES, ids=lambda page: str(page.relative_to(ROOT)))
