@@ -8,9 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import StorageError, ThreadCommitError, ThreadError, TranscriptError
 from thusfar.messages import Message, ToolCall
 from thusfar.models.threads import in_thread
@@ -29,6 +33,7 @@ from thusfar.runtime.planned import Planned
 from thusfar.runtime.planning import plan, plan_sync
 from thusfar.runtime.telling import log_once
 from thusfar.runtime.tools import Tool, error_text, read_arguments, result_message
+from thusfar.thread import Thread
 from thusfar.thread.values import ThreadCommit
 
 
@@ -50,11 +55,15 @@ class Answers:
                     question.events = self._events = model.stream_sync(arguments)
                 return next(question.events, None)
             case RunTools(calls=calls, planned=planned):
-                return [_run(made, call, planned) for made, call in calls]
+                return [drive(_ran(made, call, planned), _called) for made, call in calls]
             case ReadTail(thread=thread, newest=newest):
                 return thread.sync.transcript(newest=newest)
             case StoreTurn():
-                return _taken(question, _committed(question))
+                commit = None
+                if question.thread is not None:
+                    with _storing(question):
+                        commit = question.thread.store.run(_commit_steps(question))
+                return _taken(question, commit)
         raise AssertionError(question)
 
     async def aanswer(self, question: Any) -> Any:
@@ -69,11 +78,17 @@ class Answers:
                     question.events = self._events = model.stream(arguments)
                 return await anext(question.events, None)
             case RunTools(calls=calls, planned=planned):
-                return await _together([_arun(made, call, planned) for made, call in calls])
+                return await _together(
+                    [adrive(_ran(made, call, planned), _acalled) for made, call in calls]
+                )
             case ReadTail(thread=thread, newest=newest):
                 return await thread.transcript(newest=newest)
             case StoreTurn():
-                return _taken(question, await _acommitted(question))
+                commit = None
+                if question.thread is not None:
+                    with _storing(question):
+                        commit = await question.thread.store.arun(_commit_steps(question))
+                return _taken(question, commit)
         raise AssertionError(question)
 
     def close(self) -> None:
@@ -104,99 +119,75 @@ async def _together(running: Sequence[Any]) -> list[Message]:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-def _run(made: Tool | None, call: ToolCall, planned: Planned | None) -> Message:
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """Call a function of the author, sync or async."""
+
+    function: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Recall:
+    """Read back what the request stands for only in short."""
+
+    planned: Planned
+    arguments: str
+
+
+def _ran(made: Tool | None, call: ToolCall, planned: Planned | None) -> Steps[Message]:
+    """Run one call; what goes wrong is told to the model."""
     if made is None:
         if planned is None or call.name != RECALL:
-            return _unknown(call)
+            return result_message(call, "There is no tool of this name.", is_error=True)
         try:
-            return result_message(call, planned.recall_sync(call.arguments))
+            return result_message(call, (yield _Recall(planned, call.arguments)))
         except TranscriptError as error:
             return result_message(call, str(error), is_error=True)
     arguments = read_arguments(made, call)
     if isinstance(arguments, str):
         return result_message(call, arguments, is_error=True)
     try:
-        returned = made.function(**arguments)
-        if inspect.isawaitable(returned):
-            returned = call_within(lambda: returned, None)
-        return result_message(call, returned)
-    except Exception as error:  # noqa: BLE001 - told to the model, or raised again
-        return _failed(made, call, error)
+        return result_message(call, (yield _Call(partial(made.function, **arguments))))
+    except Exception as error:
+        if made.on_error == "raise":
+            raise
+        return result_message(call, error_text(error), is_error=True)
 
 
-async def _arun(made: Tool | None, call: ToolCall, planned: Planned | None) -> Message:
-    if made is None:
-        if planned is None or call.name != RECALL:
-            return _unknown(call)
-        try:
-            return result_message(call, await planned.recall(call.arguments))
-        except TranscriptError as error:
-            return result_message(call, str(error), is_error=True)
-    arguments = read_arguments(made, call)
-    if isinstance(arguments, str):
-        return result_message(call, arguments, is_error=True)
+def _called(question: Any) -> Any:
+    if isinstance(question, _Recall):
+        return question.planned.recall_sync(question.arguments)
+    returned = question.function()
+    return call_within(lambda: returned, None) if inspect.isawaitable(returned) else returned
+
+
+async def _acalled(question: Any) -> Any:
+    if isinstance(question, _Recall):
+        return await question.planned.recall(question.arguments)
+    if inspect.iscoroutinefunction(question.function):
+        return await question.function()
+    returned = await in_thread(question.function)
+    return await returned if inspect.isawaitable(returned) else returned
+
+
+def _commit_steps(turn: StoreTurn) -> Steps[ThreadCommit]:
+    verb: Any = Thread.append if turn.open else Thread.commit_turn
+    said = {"after": turn.after, "open": True} if turn.open else {"after": turn.after}
+    steps: Steps[ThreadCommit] = verb.__wrapped__(turn.thread, turn.messages, **said)
+    return steps
+
+
+@contextmanager
+def _storing(turn: StoreTurn) -> Iterator[None]:
+    """Tell every failure to store a turn as the one error for it."""
     try:
-        if inspect.iscoroutinefunction(made.function):
-            return result_message(call, await made.function(**arguments))
-        returned = await in_thread(lambda: made.function(**arguments))
-        return result_message(call, await returned if inspect.isawaitable(returned) else returned)
-    except Exception as error:  # noqa: BLE001 - told to the model, or raised again
-        return _failed(made, call, error)
-
-
-def _unknown(call: ToolCall) -> Message:
-    return result_message(call, "There is no tool of this name.", is_error=True)
-
-
-def _failed(made: Tool, call: ToolCall, error: Exception) -> Message:
-    if made.on_error == "raise":
-        raise error
-    return result_message(call, error_text(error), is_error=True)
-
-
-def _committed(turn: StoreTurn) -> ThreadCommit | None:
-    if turn.thread is None:
-        return None
-    thread = turn.thread.sync
-    with _Storing(turn.thread.id):
-        if turn.open:
-            commit: ThreadCommit = thread.append(turn.messages, after=turn.after, open=True)
-        else:
-            commit = thread.commit_turn(turn.messages, after=turn.after)
-    return commit
-
-
-async def _acommitted(turn: StoreTurn) -> ThreadCommit | None:
-    if turn.thread is None:
-        return None
-    with _Storing(turn.thread.id):
-        if turn.open:
-            commit: ThreadCommit = await turn.thread.append(
-                turn.messages, after=turn.after, open=True
-            )
-        else:
-            commit = await turn.thread.commit_turn(turn.messages, after=turn.after)
-    return commit
-
-
-class _Storing:
-    """Tells every failure to store a turn as the one error for it."""
-
-    def __init__(self, thread_id: str) -> None:
-        self._thread_id = thread_id
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, StorageError | ThreadError) and not isinstance(
-            error, ThreadCommitError
-        ):
-            raise ThreadCommitError(
-                f"A turn was not stored: {error.args[0]}",
-                fix=error.fix,
-                thread_id=self._thread_id,
-            ) from error
+        yield
+    except ThreadCommitError:
+        raise
+    except (StorageError, ThreadError) as error:
+        raise ThreadCommitError(
+            f"A turn was not stored: {error.args[0]}", fix=error.fix, thread_id=turn.thread.id
+        ) from error
 
 
 def _taken(turn: StoreTurn, commit: ThreadCommit | None) -> Taken:
