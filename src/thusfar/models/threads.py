@@ -27,7 +27,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
         try:
             made = function()
         except BaseException as raised:  # noqa: BLE001 - carried to the coroutine that waits
-            error = _carried(raised)
+            error = carried(raised)
         if not loop.is_closed():
             loop.call_soon_threadsafe(settle, made, error)
 
@@ -35,10 +35,14 @@ async def in_thread(function: Callable[[], Any]) -> Any:
     return await future
 
 
-def _carried(error: BaseException) -> Exception:
-    """Write an error so that a future takes it; else whoever waits would wait for ever."""
+def carried(error: BaseException) -> Exception:
+    """Write an error so that it can be raised where somebody waits for it.
+
+    There a `StopIteration` would end a generator, a `CancelledError` cancel the caller, and a
+    `SystemExit` the program; a future would not take some of them at all.
+    """
     if isinstance(error, Exception) and not isinstance(error, StopIteration):
         return error
-    carried = RuntimeError(f"A function raised {type(error).__name__}.")
-    carried.__cause__ = error
-    return carried
+    made = RuntimeError(f"A function raised {type(error).__name__}.")
+    made.__cause__ = error
+    return made

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from thusfar.models.threads import in_thread
+from thusfar.models.threads import carried, in_thread
 
 
 def call_within(function: Callable[[], Any], seconds: float | None) -> Any:
@@ -24,14 +24,14 @@ def call_within(function: Callable[[], Any], seconds: float | None) -> Any:
         Exception: whatever the function raised.
     """
     outcome: list[Any] = []
-    raised: list[BaseException] = []
+    raised: list[Exception] = []
 
     def work() -> None:
         try:
-            made = _called(function)
+            made = function()
             outcome.append(asyncio.run(_awaited(made)) if inspect.isawaitable(made) else made)
         except BaseException as error:  # noqa: BLE001 - carried to the thread that waits
-            raised.append(error)
+            raised.append(carried(error))
 
     worker = threading.Thread(target=work, name="thusfar-call", daemon=True)
     worker.start()
@@ -48,20 +48,8 @@ async def acall_within(function: Callable[[], Any], seconds: float) -> Any:
     async with asyncio.timeout(seconds):
         if _is_async(function):
             return await function()
-        made = await in_thread(partial(_called, function))
+        made = await in_thread(function)
         return await made if inspect.isawaitable(made) else made
-
-
-def _called(function: Callable[[], Any]) -> Any:
-    """Call a function, so that what it raises can be raised elsewhere.
-
-    There a `StopIteration` would end a generator, a `CancelledError` cancel the caller, and a
-    `SystemExit` the program.
-    """
-    try:
-        return function()
-    except (StopIteration, asyncio.CancelledError, SystemExit) as error:
-        raise RuntimeError(f"A function raised {type(error).__name__}.") from error
 
 
 def _is_async(function: Callable[[], Any]) -> bool:
