@@ -16,7 +16,6 @@ from thusfar.messages import Message, ToolCall
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.edge import Runtime
 from thusfar.runtime.planned import Planned
-from thusfar.runtime.prompts import Prompt
 from thusfar.runtime.schemas import OutputSchema
 from thusfar.runtime.tools import Tool
 from thusfar.thread.lowering import lower_all
@@ -82,7 +81,6 @@ class Execution:
     """One turn to be generated, with everything settled.
 
     Attributes:
-        prompt: The prompt, for its name.
         model: The model, which fulfils the port.
         messages: Messages of the caller; `None`: there are none.
         thread: The thread; `None` where messages win or there is none.
@@ -105,7 +103,6 @@ class Execution:
         planned_in: Dialect that messages outside a thread are planned in.
     """
 
-    prompt: Prompt
     model: Any
     messages: Any = field(default=None, repr=False)
     thread: Any = None

@@ -70,7 +70,6 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     _require_own_names(definitions([*tools, *own_tools], wire.name))
     output = _chosen(said, "output", asked.output)
     return Execution(
-        prompt=asked,
         model=model,
         messages=messages,
         thread=thread if messages is None else None,
