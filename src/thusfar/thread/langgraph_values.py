@@ -21,7 +21,6 @@ _DELTA_SNAPSHOT: Final = 7
 _FIELDS: Final = 2  # of an extension: module, class, fields
 _REMOVE: Final = "remove"
 _REMOVE_ALL: Final = "__remove_all__"
-_OVERWRITE: Final = "__overwrite__"
 _ROLES: Final = {"human": "user", "ai": "assistant"}
 _TYPES: Final = {
     "HumanMessage": "human",
