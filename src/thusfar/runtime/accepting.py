@@ -6,19 +6,17 @@ Source:
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from thusfar.codec import parse_json
 from thusfar.errors import Diagnostic, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.models.errors import OutputRejectedError
+from thusfar.models.objects import unfenced
 from thusfar.models.port import ModelReply
 from thusfar.models.strict import WRAPPED, is_wrapped
 from thusfar.runtime.schemas import OutputSchema
-
-_FENCED: Final = re.compile(r"\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +45,8 @@ def accepted_output(schema: OutputSchema | None, reply: ModelReply, wire: str) -
         return None
     if reply.finish == "length":
         return Rejected(("The answer was cut off at the output limit.",))
-    text = reply.text
-    fenced = _FENCED.fullmatch(text)
     try:
-        value = parse_json(fenced[1] if fenced else text)
+        value = parse_json(unfenced(reply.text))
     except TranscriptError:
         return Rejected(("The answer was not JSON.",))
     outputs, complaints = schema.check(value)
