@@ -50,7 +50,8 @@ def test_any_other_schema_is_left_to_validation(change: dict[str, Any]) -> None:
 
 
 def test_the_arguments_ask_for_it_only_where_it_holds() -> None:
-    for schema, strict in ((CITY, True), ({**CITY, "required": []}, False)):
+    opened = {**CITY, "additionalProperties": True}
+    for schema, strict in ((CITY, True), ({**CITY, "required": []}, True), (opened, False)):
         request = Assembled(messages=[], schema=schema)
         chat, responses = (
             call_arguments(request, dialect(wire), model="gpt-5", max_output_tokens=None)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from thusfar.dialects.base import Dialect
 from thusfar.models.strict import is_strict, json_schema_of, rooted
+from thusfar.models.strict_form import strict_form
 from thusfar.planner.sealing import Assembled
 
 
@@ -107,6 +108,7 @@ def _put(made: dict[str, Any], name: str, value: Any) -> None:
 
 def _named(schema: Any) -> dict[str, Any]:
     """Name a schema, and have it enforced where it can be."""
-    made = rooted(json_schema_of(schema))
+    made = json_schema_of(schema)
+    made = rooted(strict_form(made) or made)
     strict = {"strict": True} if is_strict(made) else {}
     return {"name": "output", "schema": made, **strict}

@@ -16,6 +16,7 @@ from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import unreadable
 from thusfar.models.port import ModelReply
 from thusfar.models.strict import WRAPPED, is_wrapped, json_schema_of
+from thusfar.models.strict_form import without_fillers
 from thusfar.planner.sealing import Assembled
 
 _FENCE: Final = "```"
@@ -63,16 +64,16 @@ def object_of(reply: ModelReply, schema: Any, wire: str) -> GeneratedObject:
 
     Args:
         reply: The answer.
-        schema: What was asked for; an answer to a schema that was wrapped is taken out.
+        schema: What was asked for. An answer to a schema that was wrapped is taken out, and nulls
+            that stand for what was left out are left out.
         wire: Name of the dialect it was given in.
 
     Raises:
         ProviderAnswerError: `PROVIDER_ANSWER_INVALID`, when a whole answer is not JSON.
     """
-    made = object_from(text_of(reply))
-    if is_wrapped(json_schema_of(schema), made.value, wire):
-        return msgspec.structs.replace(made, value=made.value[WRAPPED])
-    return made
+    made, asked = object_from(text_of(reply)), json_schema_of(schema)
+    value = made.value[WRAPPED] if is_wrapped(asked, made.value, wire) else made.value
+    return msgspec.structs.replace(made, value=without_fillers(asked, value))
 
 
 def unfenced(text: str) -> str:

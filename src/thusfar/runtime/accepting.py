@@ -16,7 +16,8 @@ from thusfar.models.errors import OutputRejectedError
 from thusfar.models.objects import unfenced
 from thusfar.models.port import ModelReply
 from thusfar.models.strict import WRAPPED, is_wrapped
-from thusfar.runtime.schemas import OutputSchema
+from thusfar.models.strict_form import without_fillers
+from thusfar.runtime.schemas import Checked, OutputSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,16 @@ def accepted_output(schema: OutputSchema | None, reply: ModelReply, wire: str) -
         value = parse_json(unfenced(reply.text))
     except TranscriptError:
         return Rejected(("The answer was not JSON.",))
-    outputs, complaints = schema.check(value)
+    outputs, complaints = _checked(schema, value)
     if is_wrapped(schema.json_schema, value, wire):
-        inner, found = schema.check(value[WRAPPED])
+        inner, found = _checked(schema, value[WRAPPED])
         outputs, complaints = (outputs, complaints) if found else (inner, found)
     return Rejected(complaints) if complaints else schema.typed(outputs)
+
+
+def _checked(schema: OutputSchema, value: Any) -> Checked:
+    """Check a value, without the nulls that stand for what was left out."""
+    return schema.check(without_fillers(schema.json_schema, value))
 
 
 def correction(found: Rejected) -> Message:
