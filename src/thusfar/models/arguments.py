@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from thusfar.codec import json_text
 from thusfar.dialects.base import Dialect
+from thusfar.dialects.placement_system import joined_system
 from thusfar.models.strict import is_strict, json_schema_of, rooted
 from thusfar.models.strict_form import strict_form
+from thusfar.models.subsets import for_anthropic, for_gemini
 from thusfar.planner.sealing import Assembled
 
 
@@ -56,19 +59,27 @@ def _anthropic(request: Assembled, messages: list[Any], model: str, most: int | 
     _put(made, "tools", list(request.tools))
     _put(made, "max_tokens", most)
     if request.schema is not None:
-        form = {"type": "json_schema", "schema": json_schema_of(request.schema)}
-        made["output_config"] = {"format": form}
+        schema = rooted(json_schema_of(request.schema))
+        if (enforced := for_anthropic(schema)) is not None:
+            made["output_config"] = {"format": {"type": "json_schema", "schema": enforced}}
+        else:
+            made["system"] = joined_system(request.system, [_in_words(schema)])
     return made
 
 
 def _gemini(request: Assembled, messages: list[Any], model: str, most: int | None) -> Any:
     config: dict[str, Any] = {}
-    _put(config, "system_instruction", request.system)
+    system = request.system
+    if request.schema is not None:
+        schema = rooted(json_schema_of(request.schema))
+        config["response_mime_type"] = "application/json"
+        if (enforced := for_gemini(schema)) is not None:
+            config["response_json_schema"] = enforced
+        else:
+            system = joined_system(system, [_in_words(schema)])
+    _put(config, "system_instruction", system)
     _put(config, "tools", list(request.tools))
     _put(config, "max_output_tokens", most)
-    if request.schema is not None:
-        config["response_mime_type"] = "application/json"
-        config["response_json_schema"] = json_schema_of(request.schema)
     made: dict[str, Any] = {"model": model, "contents": messages}
     _put(made, "config", config)
     return made
@@ -112,3 +123,8 @@ def _named(schema: Any) -> dict[str, Any]:
     made = rooted(strict_form(made) or made)
     strict = {"strict": True} if is_strict(made) else {}
     return {"name": "output", "schema": made, **strict}
+
+
+def _in_words(schema: Any) -> str:
+    """Ask for a schema that the provider does not enforce."""
+    return f"Answer with JSON alone. It fits this JSON Schema:\n{json_text(schema)}"

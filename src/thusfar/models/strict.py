@@ -2,7 +2,8 @@
 
 Source:
     The root must be an object: https://github.com/jdrbc/podly_pure_podcasts/pull/89 (a recorded
-    refusal, read 2026-11-30).
+    refusal, read 2026-11-30). Anthropic and Gemini say of no other root that they take it, and
+    of an object all do.
     https://platform.openai.com/docs/guides/structured-outputs (read 2026-11-30): every object names
     all its properties as required and allows no others. Keywords beyond the plain ones are left
     to the validation of the answer: https://github.com/openai/openai-python/pull/2734.
@@ -32,7 +33,7 @@ _PLAIN: Final = frozenset(
     }
 )
 
-_ROOTED: Final = ("openai-chat", "openai-responses")
+_ROOTED: Final = ("openai-chat", "openai-responses", "anthropic", "gemini")
 WRAPPED: Final = "value"  # where an answer stands whose schema is no object
 
 

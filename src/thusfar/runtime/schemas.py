@@ -41,7 +41,10 @@ class OutputSchema:
 
     @classmethod
     def of(cls, output: Any, *, owner: str) -> OutputSchema:
-        """Read a pydantic model, a dataclass, a msgspec type or a JSON Schema.
+        """Read a pydantic model, a dataclass, a msgspec type, a type of those, or a JSON Schema.
+
+        Types that msgspec cannot read, such as a union of two dataclasses or a list of pydantic
+        models, are read by pydantic where it is installed.
 
         Args:
             output: The type or schema.
@@ -56,11 +59,13 @@ class OutputSchema:
         if isinstance(output, type) and callable(
             made := getattr(output, "model_json_schema", None)
         ):
-            validate: Any = output
-            return cls(made(), lambda v: _pydantic(output, v), validate.model_validate)
+            validate = output.model_validate  # type: ignore[attr-defined]
+            return cls(made(), lambda value: _pydantic(validate, value), validate)
         try:
             schema = msgspec.json.schema(output)
         except (TypeError, NameError) as error:
+            if (made := _of_adapter(output)) is not None:
+                return made
             raise _unreadable(owner) from error
         return cls(
             schema,
@@ -120,11 +125,29 @@ def _without_values(message: str) -> str:
     return f"{shown} - at {place}" if place else shown
 
 
-def _pydantic(kind: Any, value: Any) -> Checked:
+def _of_adapter(output: Any) -> OutputSchema | None:
+    """Read a type by pydantic; `None` where it cannot either, or is not there."""
+    if isinstance(output, str):
+        return None
+    try:
+        from pydantic import PydanticUserError, TypeAdapter
+        from pydantic.errors import PydanticSchemaGenerationError
+    except ImportError:
+        return None
+    try:
+        adapter: Any = TypeAdapter(output)
+        schema = adapter.json_schema()
+    except (PydanticUserError, PydanticSchemaGenerationError, TypeError, NameError):
+        return None
+    validate = adapter.validate_python
+    return OutputSchema(schema, lambda value: _pydantic(validate, value), validate)
+
+
+def _pydantic(validate: Callable[[Any], Any], value: Any) -> Checked:
     from pydantic import ValidationError
 
     try:
-        return to_json(kind.model_validate(value)), ()
+        return to_json(validate(value)), ()
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False, include_context=False)
         return None, tuple(f"{each['msg']} - at `{_place(each['loc'])}`" for each in found)
