@@ -9,6 +9,7 @@ import psycopg_pool
 import pytest
 
 from thusfar.errors import (
+    OptionsError,
     SchemaTooNewError,
     StorageBusyError,
     StorageClosedError,
@@ -28,13 +29,21 @@ def test_a_server_that_is_not_there_is_told() -> None:
         open_store("postgresql://127.0.0.1:1/nowhere")
 
 
+@pytest.mark.parametrize("rest", ["[bad", "%ff@host/x", "host/x?bogus=1", "user@host/half\ud800"])
+def test_a_url_that_cannot_be_read_is_refused(rest: str) -> None:
+    with pytest.raises(OptionsError, match="postgresql://user:password@host"):
+        open_store(f"postgresql://{rest}")
+
+
 def test_an_unknown_database_is_told(postgres_url: str) -> None:
     with pytest.raises(StorageUnavailableError):
         open_store(postgres_url.replace("/postgres", "/no_such_database"))
 
 
-def test_a_held_row_is_told_after_the_timeout(postgres_url: str) -> None:
-    store = open_store(postgres_url, namespace=f"held-{os.getpid()}", busy_timeout_seconds=0.2)
+@pytest.mark.parametrize("wait", [0, 0.0004, 0.2])
+def test_a_held_row_is_told_after_the_timeout(postgres_url: str, wait: float) -> None:
+    name = f"held-{os.getpid()}-{wait}"
+    store = open_store(postgres_url, namespace=name, busy_timeout_seconds=wait)
     told = conversation(store, 1)
     with psycopg.connect(postgres_url) as other:
         other.execute(

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 from thusfar.errors import (
     CorruptRecordError,
+    OptionsError,
     SchemaTooNewError,
     StorageBusyError,
     StorageClosedError,
@@ -39,6 +41,27 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
     store._pool._idle[0].connection.pragma("max_page_count", 1_000_000)
     told.append(Message("user", (Text("x" * 100_000),), id="big"))
     sound(told)
+
+
+@pytest.mark.parametrize("path", ["", ":memory:", "a\0b.db", "half \ud800.db"])
+def test_a_path_that_names_no_file_is_refused(path: str) -> None:
+    with pytest.raises(OptionsError):
+        SqliteStore(path)
+    with pytest.raises(OptionsError):
+        open_store(f"sqlite:///{path}")
+
+
+@pytest.mark.parametrize("url", ["memory:", "sqlite:///t.db", "postgresql://127.0.0.1:1/x"])
+@pytest.mark.parametrize("wait", [-1, True, "1", None, float("nan"), float("inf"), 1e7])
+def test_a_wait_that_is_none_is_refused_before_anything_is_opened(
+    url: str, wait: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    with pytest.raises(OptionsError, match="busy_timeout_seconds"):
+        open_store(url, busy_timeout_seconds=wait)
+
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_locked_database_is_told_after_the_timeout(tmp_path: Path) -> None:

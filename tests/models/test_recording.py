@@ -21,7 +21,7 @@ def asking(text: str, **more: Any) -> dict[str, Any]:
 
 def test_the_same_requests_get_the_same_answers_and_events(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
-    answers = ["One.", (Text("Two \ud800."), ToolCall("call_1", "look"))]
+    answers = ["One.", (Text("Two \ud800.\u2028\x85"), ToolCall("call_1", "look"))]
     first = Recording(Scripted(answers), path)
     whole = first.generate_sync(asking("a"))
     streamed = list(first.stream_sync(asking("b")))

@@ -100,6 +100,41 @@ def test_a_reader_that_leaves_early_is_no_error(ferry):
     assert (process.returncode, told) == (0, b"")
 
 
+def test_a_closed_stream_is_no_error(ferry):
+    for stream, status in (("1", 0), ("2", 0), ("0", 0)):
+        line = f'"$@" {stream}>&-' if stream != "0" else '"$@" <&-'
+
+        done = subprocess.run(
+            [
+                "sh",
+                "-c",
+                line,
+                "sh",
+                *THUSFAR,
+                "project",
+                str(ferry),
+                "--messages",
+                "190",
+                "--json",
+            ],
+            capture_output=True,
+            check=False,
+        )
+
+        assert (done.returncode, done.stderr) == (status, b"")
+        assert bool(done.stdout) == (stream != "1")
+
+
+def test_a_wrong_command_line_is_told_as_json_too():
+    done = subprocess.run(
+        [*THUSFAR, "thread", "list", "--limit", "x", "--json"], capture_output=True, check=False
+    )
+
+    assert done.returncode == 2
+    assert json.loads(done.stdout)["error"]["code"] == "INVALID_OPTIONS"
+    assert b"--limit" in done.stderr
+
+
 def test_the_version_costs_little_more_than_an_interpreter():
     """The aim is 150 ms on any machine; processor time in a ratio holds on busy ones too."""
 

@@ -37,6 +37,20 @@ def _file(tmp_path: Path, value: Any) -> str:
     return str(path)
 
 
+def test_the_records_of_an_export_are_one_value_whatever_lines_a_text_has(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    text = "one\u2028two\x85three\x0bfour"
+    _asked(capsys, "thread", "append", "t", "--text", text)
+
+    status, out, _ = _asked(capsys, "thread", "export", "t", "--json")
+
+    records = json.loads(out)["records"]
+    assert status == 0
+    assert [next(iter(record)) for record in records] == ["thusfar", "parent", "head"]
+    assert records[1]["group"][0]["parts"] == [{"type": "text", "text": text}]
+
+
 def test_every_thread_of_a_langgraph_file_is_imported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

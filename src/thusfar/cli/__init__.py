@@ -27,6 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         A reader that closes the pipe early ends the command quietly with 0.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    _open_closed_streams()
     try:
         if words == ["--version"]:
             print(f"thusfar {__version__}")  # noqa: T201 - what was asked for
@@ -45,6 +46,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     return status
+
+
+def _open_closed_streams() -> None:
+    """Put nothing in the place of a stream that the shell closed, such as with `>&-`."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
 
 
 def _output_failed(error: OSError) -> int:

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.cli.output import WIDTH, print_json, shown
-from thusfar.errors import Diagnostic, HistoryError
+from thusfar.errors import Diagnostic, HistoryError, OptionsError
 
 _ON_THE_COMMAND_LINE: Final = {
     "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
@@ -24,6 +24,7 @@ _ON_THE_COMMAND_LINE: Final = {
 """What an error's fix means here: fixes name arguments of the library."""
 
 _MOST_POSITIONS: Final = 12
+_USAGE: Final = "Run thusfar --help, or thusfar COMMAND --help."
 
 
 def report(error: HistoryError, *, as_json: bool) -> None:
@@ -39,10 +40,12 @@ def report(error: HistoryError, *, as_json: bool) -> None:
     _print(lines)
 
 
-def report_usage(sentence: str) -> None:
-    """Tell what is wrong with a command line, on stderr."""
-    lines = [f"thusfar: {shown(sentence)}", "  fix: Run thusfar --help, or thusfar COMMAND --help."]
-    _print(lines)
+def report_usage(sentence: str, *, as_json: bool) -> None:
+    """Tell what is wrong with a command line: on stderr; with `as_json` also on stdout."""
+    if as_json:
+        error = OptionsError(sentence, fix=_USAGE)
+        print_json({"error": error_json(error)})
+    _print([f"thusfar: {shown(sentence)}", f"  fix: {_USAGE}"])
 
 
 def _print(lines: Sequence[str]) -> None:

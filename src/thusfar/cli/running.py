@@ -46,7 +46,7 @@ def run(words: Sequence[str]) -> int:
             exit_on_error=False,
         )
     except CycloptsError as error:
-        report_usage(str(error))
+        report_usage(str(error), as_json=as_json)
         return WRONG_USAGE
     except HistoryError as error:
         report(error, as_json=as_json)

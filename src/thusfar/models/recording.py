@@ -196,7 +196,8 @@ class Replay(SmallContracts):
 
     def __init__(self, path: str | Path) -> None:
         try:
-            head, *entries = map(parse_json, Path(path).read_text("utf-8").splitlines())
+            rows = Path(path).read_text("utf-8").split("\n")  # text may hold other ends of lines
+            head, *entries = [parse_json(row) for row in rows if row]
             if (head["format"], head["version"]) != (FORMAT, VERSION):
                 raise ValueError
             self.name: str = head["name"]

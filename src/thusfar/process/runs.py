@@ -150,6 +150,10 @@ class Runs:
             process_id: Only those of this process. `None`: of any.
             limit: At most so many. `None`: all.
             offset: Skip so many.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for an impossible limit or offset.
+            InvalidMessageError: `INVALID_MESSAGE`, for what can be no id of a process.
         """
         now = self.store.clock()
         return await self.store.arun(shelving.list_steps(now, process_id, limit, offset))

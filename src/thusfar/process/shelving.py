@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.codec import json_text, parse_json, to_json
 from thusfar.drive import Steps
 from thusfar.errors import OptionsError, RunNotFoundError
@@ -109,6 +110,10 @@ def list_steps(
     now: int, process_id: str | None, limit: int | None, offset: int
 ) -> Steps[tuple[RunInfo, ...]]:
     """List runs, newest change first."""
+    require_whole("A list of runs", "limit", limit)
+    require_whole("A list of runs", "offset", offset, least=0)
+    if process_id is not None:
+        check_id(process_id, "process id")
     rows: list[r.RunRow] = yield r.ListRuns(process_id, limit, offset)
     return tuple(info_of(row, now) for row in rows)
 

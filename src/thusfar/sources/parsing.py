@@ -39,7 +39,7 @@ def parse(data: bytes | bytearray | memoryview | str) -> Document:
         TranscriptError: `INVALID_TRANSCRIPT`, for input that is empty, not UTF-8, or not well
             formed; the line is in `facts["line"]` where there is one.
     """
-    text = _text(data)
+    text = as_text(data)
     stripped = text.lstrip()
     if not stripped:
         raise unreadable("The input was empty.", fix="Pass a file that holds a transcript.")
@@ -51,7 +51,12 @@ def parse(data: bytes | bytearray | memoryview | str) -> Document:
     return Document("json", (parse_json(text),), (rows[0][0],))
 
 
-def _text(data: bytes | bytearray | memoryview | str) -> str:
+def as_text(data: bytes | bytearray | memoryview | str) -> str:
+    """Decode input, without the mark that some editors put before it.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, for bytes that are not UTF-8, naming the byte.
+    """
     if isinstance(data, str):
         return data.removeprefix("\ufeff")
     try:

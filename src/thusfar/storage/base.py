@@ -13,12 +13,14 @@ import time
 from collections.abc import Callable, Generator
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
-from thusfar.errors import InvalidMessageError
+from thusfar._numbers import shown
+from thusfar.errors import InvalidMessageError, OptionsError
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]
 Clock = Callable[[], int]
 
+LONGEST_WAIT: Final = 1_000_000.0  # seconds; what every clock and server can still count
 MAX_ID: Final = 512  # characters; keeps keys, receipts and URLs bounded
 DEFAULT_NAMESPACE: Final = "default"
 
@@ -102,6 +104,22 @@ def check_id(value: object, what: str) -> str:
         f"{article.capitalize()} {what} {fault}.",
         fix=f"Use {article} {what} of 1 to 512 printable characters.",
     )
+
+
+def check_wait(seconds: object) -> float:
+    """Check how long to wait for another writer, and give it back. Unit: seconds.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, unless it is a number from 0 to 1,000,000.
+    """
+    number = type(seconds) in (int, float)
+    if not number or not 0 <= float(seconds) <= LONGEST_WAIT:  # type: ignore[arg-type]
+        raise OptionsError(
+            f"A store got busy_timeout_seconds={shown(seconds)}.",
+            fix="Pass a number of seconds from 0 to 1,000,000.",
+            option="busy_timeout_seconds",
+        )
+    return float(seconds)  # type: ignore[arg-type]
 
 
 def _is_control(character: str) -> bool:

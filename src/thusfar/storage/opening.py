@@ -6,7 +6,7 @@ from typing import Any, Literal
 from urllib.parse import unquote
 
 from thusfar.errors import OptionsError
-from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Store, now
+from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Store, check_wait, now
 
 Synchronous = Literal["FULL", "NORMAL"]
 
@@ -28,12 +28,14 @@ def open_store(
         namespace: The tenant. Nothing of one namespace is ever seen from another.
         synchronous: SQLite only. `FULL` survives a power cut; with `NORMAL` the newest appends
             may be lost in one, and the database stays whole.
-        busy_timeout_seconds: How long to wait for another writer. Unit: seconds.
+        busy_timeout_seconds: How long to wait for another writer. Unit: seconds. Range: 0 …
+            1,000,000.
         read_only: SQLite only. Open an existing database without writing to it.
         clock: Stamps rows. Unit: milliseconds since 1970, UTC.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for a URL of no known kind.
+        OptionsError: `INVALID_OPTIONS`, for a URL of no known kind or that names no file, and for
+            an option out of its range.
         MissingExtraError: `MISSING_EXTRA`, when the driver of PostgreSQL is not installed.
         SchemaTooNewError: `SCHEMA_TOO_NEW`, for a database of a newer version.
         StorageError: when it cannot be opened; the code says why.
@@ -44,6 +46,7 @@ def open_store(
     """
     if not isinstance(url, str):
         raise _unknown()
+    check_wait(busy_timeout_seconds)
     options: dict[str, Any] = {"namespace": namespace, "clock": clock}
     if url == "memory:":
         from thusfar.storage.memory import MemoryStore

@@ -13,11 +13,12 @@ from weakref import WeakKeyDictionary
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import (
     MissingExtraError,
+    OptionsError,
     StorageClosedError,
     StorageError,
     UnsupportedCapabilityError,
 )
-from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, now
+from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
 from thusfar.storage.heads import Heads
 from thusfar.storage.migrations import (
     MIGRATIONS,
@@ -45,6 +46,7 @@ except ImportError as error:
 Result = TypeVar("Result")
 
 MOST_CONNECTIONS: Final = 10  # a process; the server's default limit is 100 for all of them
+_SHORTEST_CONNECT: Final = 5.0  # seconds; making a connection takes a while on an idle server too
 _MIGRATING: Final = 0x7468_7573  # the advisory lock of whoever migrates
 
 
@@ -60,6 +62,8 @@ class PostgresStore:
         migrations: The schema; only tests pass another.
 
     Raises:
+        OptionsError: `INVALID_OPTIONS`, for a URL that cannot be read, and for options out of
+            their range.
         StorageError: when the server cannot be reached; the code says why.
         SchemaTooNewError: `SCHEMA_TOO_NEW`.
         UnsupportedCapabilityError: `UNSUPPORTED_CAPABILITY`, for a database that is not UTF-8.
@@ -77,7 +81,7 @@ class PostgresStore:
     ) -> None:
         self.namespace = check_id(namespace, "namespace")
         self.clock = clock
-        self._shared = _Shared(url, busy_timeout_seconds, max_connections)
+        self._shared = _Shared(_checked(url), check_wait(busy_timeout_seconds), max_connections)
         self._shared.migrate(migrations)
 
     def within(self, namespace: str) -> PostgresStore:
@@ -143,6 +147,18 @@ class PostgresStore:
         await self._shared.leave_loop()
 
 
+def _checked(url: str) -> str:
+    """Check that the driver can read a URL; what it names may still not be there."""
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except (psycopg.ProgrammingError, UnicodeError) as error:
+        raise OptionsError(
+            "The URL of a database could not be read.",
+            fix="Use postgresql://user:password@host:port/database, with % escapes where needed.",
+        ) from error
+    return url
+
+
 class _Shared:
     """The connections of a store and its views."""
 
@@ -163,7 +179,7 @@ class _Shared:
             "conninfo": self.url,
             "min_size": 0,
             "max_size": self.most,
-            "timeout": self.wait,
+            "timeout": max(self.wait, _SHORTEST_CONNECT),
             "kwargs": {"autocommit": True},
             "open": False,
         }
@@ -201,7 +217,8 @@ class _Shared:
     def _settings(self) -> str:
         # Every range that is read has an index in its order; before a table was analysed, the
         # planner would rather read the whole range and sort it.
-        return f"SET lock_timeout = {int(self.wait * 1000)}; SET enable_bitmapscan = off"
+        patience = max(int(self.wait * 1000), 1)  # 0 would wait for ever
+        return f"SET lock_timeout = {patience}; SET enable_bitmapscan = off"
 
     def migrate(self, migrations: tuple[Migration, ...]) -> None:
         """Bring the schema up to date, on a connection of its own."""

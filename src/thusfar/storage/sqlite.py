@@ -14,7 +14,7 @@ from weakref import WeakSet
 
 from thusfar.drive import Steps, drive
 from thusfar.errors import OptionsError, StorageClosedError
-from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, now
+from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.questions import AppendGroup
 from thusfar.storage.rows import HeadRow
@@ -28,7 +28,8 @@ class SqliteStore:
     """Threads in an SQLite file.
 
     Args:
-        path: The file; it is made when absent.
+        path: The file; it is made when absent. SQLite's own names for a database without a file
+            are refused: every connection would have another one.
         namespace: The tenant.
         synchronous: `FULL` or `NORMAL`; see `open_store`.
         busy_timeout_seconds: How long to wait for another writer. Unit: seconds.
@@ -38,6 +39,8 @@ class SqliteStore:
         migrations: The schema; only tests pass another.
 
     Raises:
+        OptionsError: `INVALID_OPTIONS`, for a path that names no file, and for other options
+            out of their range.
         StorageError: when the file cannot be opened; the code says why.
         SchemaTooNewError: `SCHEMA_TOO_NEW`.
     """
@@ -61,7 +64,8 @@ class SqliteStore:
         self.namespace = check_id(namespace, "namespace")
         self.clock = clock
         self._sql = Sql(namespace)
-        self._pool = _Pool(os.fspath(path), synchronous, busy_timeout_seconds, read_only, vfs)
+        wait = check_wait(busy_timeout_seconds)
+        self._pool = _Pool(_file(path), synchronous, wait, read_only, vfs)
         session = self._pool.borrow()
         try:
             session.migrate(migrations)
@@ -114,6 +118,29 @@ class SqliteStore:
     async def aclose(self) -> None:
         """Close all connections, from async code."""
         self.close()
+
+
+def _file(path: str | os.PathLike[str]) -> str:
+    """Check that a path names a file."""
+    name = os.fspath(path)
+    if not isinstance(name, str) or not name or name == ":memory:":
+        raise OptionsError(
+            "A path named no file.",
+            fix="Name a file, or open memory: for threads that are gone with the process.",
+        )
+    if "\0" in name or not _is_utf8(name):
+        raise OptionsError(
+            "A path held NUL or half of a surrogate pair.", fix="Use a path of whole characters."
+        )
+    return name
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _Pool(Shared):

@@ -90,6 +90,8 @@ def keep_steps(
 
 def artifacts_steps(ctx: Context, *, kind: str | None) -> Steps[tuple[Artifact, ...]]:
     """Find the artifacts of the selected path; see `Thread.artifacts`."""
+    if kind is not None:
+        check_id(kind, "artifact kind")
     head: HeadRow | None = yield from owner_head(ctx)
     if head is None or not head.node:
         return ()
@@ -116,5 +118,6 @@ def artifacts_steps(ctx: Context, *, kind: str | None) -> Steps[tuple[Artifact, 
 
 def drop_steps(ctx: Context, keys: tuple[str, ...]) -> Steps[None]:
     """Forget artifacts; see `Thread.drop_artifacts`."""
+    stored = tuple(f"{ctx.thread_id}\n{check_id(key, 'artifact key')}" for key in keys)
     yield q.Lock(ctx.thread_id, ctx.owner)
-    yield q.Write((q.DropArtifacts(tuple(f"{ctx.thread_id}\n{key}" for key in keys)),))
+    yield q.Write((q.DropArtifacts(stored),))

@@ -357,6 +357,9 @@ async def threads(
         store: The store.
         limit: At most so many; `None` means all.
         offset: Skip so many.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for an impossible limit or offset.
     """
     return await store.arun(listing.list_steps(limit=limit, offset=offset))
 

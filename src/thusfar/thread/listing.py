@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.codec import json_text, parse_json
 from thusfar.drive import Steps
 from thusfar.errors import InvalidMessageError
@@ -22,6 +23,8 @@ from thusfar.thread.values import Branch, ThreadInfo
 
 def list_steps(*, limit: int | None = None, offset: int = 0) -> Steps[tuple[ThreadInfo, ...]]:
     """List the live threads of the namespace; see `thusfar.thread.threads`."""
+    require_whole("A list of threads", "limit", limit)
+    require_whole("A list of threads", "offset", offset, least=0)
     rows: list[tuple[ThreadRow, int, int]] = yield q.ListThreads(limit, offset)
     return tuple(_info(row, changed, messages) for row, changed, messages in rows)
 

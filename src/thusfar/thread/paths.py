@@ -15,6 +15,7 @@ from thusfar.drive import Steps
 from thusfar.errors import (
     CorruptRecordError,
     InvalidGroupError,
+    InvalidMessageError,
     MessageNotFoundError,
     MessageRedactedError,
     ThreadDeletedError,
@@ -115,7 +116,13 @@ def find(ctx: Context, message_id: str) -> Steps[NodeRow]:
 
 
 def find_all(ctx: Context, message_ids: tuple[str, ...]) -> Steps[dict[str, NodeRow]]:
-    """Read the nodes of messages, by id; errors as for `find`."""
+    """Read the nodes of messages, by id; errors as for `find`.
+
+    Raises:
+        InvalidMessageError: `INVALID_MESSAGE`, for what is no text.
+    """
+    if not all(isinstance(message_id, str) for message_id in message_ids):
+        raise InvalidMessageError("A message id was no text.", fix="Pass the id as a str.")
     found = yield from look_up(ctx, message_ids)
     missing = {ctx.key(i): i for i in message_ids if i not in found}
     if missing:

@@ -9,6 +9,7 @@ Source:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
@@ -48,6 +49,8 @@ from thusfar.thread.preparing import Prepared, plain_metadata, prepare_one
 from thusfar.thread.tracking import ROOT, Mark, Place, advance, is_place, place_of_node
 from thusfar.thread.values import ThreadInfo
 
+Input = str | bytes | bytearray | memoryview
+
 FORMAT: Final = "thread"
 SCHEMA: Final = 1  # 1: header, groups, heads, leaves
 
@@ -55,6 +58,8 @@ _STATES: Final = {LIVE: "live", REMOVED: "removed", REDACTED: "redacted", STRAND
 _CODES: Final = {name: state for state, name in _STATES.items()}
 _KEPT: Final = ALTERNATIVE | EDITED
 _PLACE_BITS: Final = ANSWERED | ASKED | BOUNDARY | OPEN | LEADS
+_FIRST_LINE: Final = re.compile("\ufeff?\\s*([^\n]*)")
+_FIRST_BYTES: Final = re.compile(b"(?:\xef\xbb\xbf)?\\s*([^\n]*)")
 _LATEST: Final = 2**53 - 1  # milliseconds; the largest number that every JSON reader keeps
 
 
@@ -70,7 +75,7 @@ def export_steps(ctx: Context) -> Steps[str]:
         "metadata": parse_json(thread.metadata),
         "created_at": thread.created_at,
     }
-    lines = [json_text(header)]
+    lines: list[str] = []
     told = yield from lines_steps(ctx)
     for branch in (row for line in told for row in line.branches):
         rows: list[NodeRow] = yield q.ReadNodes(first_of(branch.branch), last_of(branch.branch))
@@ -86,7 +91,7 @@ def export_steps(ctx: Context) -> Steps[str]:
     for leaf in sorted(leaves, key=lambda row: in_order(row.start, places)):
         start = yield from id_at(leaf.start)
         lines.append(json_text({"leaf": start, "at": (yield from id_at(leaf.leaf))}))
-    return "\n".join(lines) + "\n"
+    return "\n".join([json_text(header | {"lines": len(lines)}), *lines]) + "\n"
 
 
 def _groups(rows: list[NodeRow]) -> Iterator[list[NodeRow]]:
@@ -115,10 +120,13 @@ def _group_line(group: list[NodeRow], parent: str | None, head_then: str | None)
     return f'{json_text(line)[:-1]},"group":[{bodies}]}}'
 
 
-def import_steps(ctx: Context, clock: Clock, text: str | bytes) -> Steps[ThreadInfo]:
+def import_steps(ctx: Context, clock: Clock, data: Input) -> Steps[ThreadInfo]:
     """Fill a new thread from JSONL; see `Thread.import_`."""
-    records = list(_records(text))
+    from thusfar.sources.parsing import as_text
+
+    records = list(_records(as_text(data)))
     _require_header(records)
+    _require_whole(records)
     yield q.Lock(ctx.thread_id, ctx.owner, whole=True)
     if (yield from maybe_thread(ctx)) is not None:
         raise IdentityConflictError(
@@ -314,9 +322,8 @@ def _mark(depth: int, values: list[Any]) -> Mark:
     return Mark(depth, turn, exchange, run, flags, pending)
 
 
-def _records(text: str | bytes) -> Iterator[tuple[int, dict[str, Any]]]:
-    raw = text.decode() if isinstance(text, bytes) else text
-    for number, line in enumerate(raw.split("\n"), start=1):
+def _records(text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         try:
@@ -329,10 +336,22 @@ def _records(text: str | bytes) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def is_export(data: object) -> bool:
-    """Tell whether a value looks like what `export` returns."""
-    if isinstance(data, bytes):
-        data = data[:200].decode(errors="replace")
-    return isinstance(data, str) and data.lstrip()[:40].startswith('{"thusfar":"thread"')
+    """Tell whether a value looks like what `export` returns, however its first line is spaced."""
+    if isinstance(data, str):
+        found = _FIRST_LINE.match(data)
+        line = found[1] if found else ""
+    elif isinstance(data, bytes | bytearray | memoryview):
+        found_bytes = _FIRST_BYTES.match(data)
+        line = found_bytes[1].decode(errors="replace") if found_bytes else ""
+    else:
+        return False
+    if '"thusfar"' not in line:
+        return False
+    try:
+        header = parse_json(line)
+    except TranscriptError:
+        return False
+    return isinstance(header, dict) and header.get("thusfar") == FORMAT
 
 
 def _require_header(records: list[tuple[int, dict[str, Any]]]) -> None:
@@ -347,6 +366,17 @@ def _require_header(records: list[tuple[int, dict[str, Any]]]) -> None:
             "The input was written by a newer version.",
             fix="Upgrade thusfar, then import again.",
             schema=header["schema"],
+        )
+
+
+def _require_whole(records: list[tuple[int, dict[str, Any]]]) -> None:
+    """Check that no line is missing, where the header counts them: a cut file looks whole."""
+    stated, found = records[0][1].get("lines"), len(records) - 1
+    if stated is not None and stated != found:
+        raise TranscriptError(
+            "The input had another number of lines than its header says.",
+            fix="Export again: the file was cut off or changed. Nothing was stored.",
+            found=found,
         )
 
 

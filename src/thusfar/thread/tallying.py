@@ -29,6 +29,7 @@ from thusfar.thread.paths import (
     owner_head,
 )
 from thusfar.thread.reading import check_limit
+from thusfar.tokens.custom import checked
 
 CountTokens = Callable[[Sequence[Message]], Sequence[int]]
 
@@ -93,7 +94,8 @@ def _count(
     rows: list[NodeRow], tokenizer: str, count: CountTokens, total: int, made: list[TallyRow]
 ) -> int:
     live = [row for row in rows if row.state == LIVE]
-    counts = dict(zip((r.node for r in live), count([decode(r) for r in live]), strict=True))
+    given = checked(count([decode(row) for row in live]), len(live), tokenizer)
+    counts = dict(zip((row.node for row in live), given, strict=True))
     for row in rows:
         total += counts.get(row.node, 0)
         made.append(TallyRow(tokenizer, row.node, total))
@@ -110,6 +112,8 @@ def window_steps(
         raise OptionsError(
             "A window of tokens named no tokenizer.", fix="Pass the tokenizer= that was tallied."
         )
+    if tokenizer is not None:
+        check_id(tokenizer, "tokenizer name")
     head = yield from owner_head(ctx)
     if head is None or not head.node:
         return Window(first=None, depth=0, messages=0, tokens=0 if tokenizer else None)

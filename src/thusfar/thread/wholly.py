@@ -118,6 +118,11 @@ class WholeThread:
 
         Returns:
             Tokens of all live messages of the path.
+
+        Raises:
+            InvalidMessageError: `INVALID_MESSAGE`, for a name that cannot be stored.
+            OptionsError: `INVALID_OPTIONS`, when `count` answered anything but one whole number
+                for each message; nothing was kept.
         """
         return tallying.tally_steps(self._context, tokenizer, count)
 

@@ -225,7 +225,7 @@ def export(
     with opened_thread(where, thread, owner, "read") as handle:
         text = handle.sync.export()
     if as_json:
-        records = [parse_json(line) for line in text.splitlines()]
+        records = [parse_json(line) for line in text.split("\n") if line]
         print_json({"thread_id": thread, "format": form, "records": records})
     else:
         _write(text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from thusfar.messages import Message
 from thusfar.storage.base import Store
@@ -132,6 +132,59 @@ def a_window_is_found_from_kept_counts(store: Store) -> None:
     with refusal("UNSUPPORTED_CAPABILITY"):
         told.window(tokens=5, tokenizer="letters")
     assert told.tally("letters", count) == sum(len(m.text) for m in told.transcript().messages)
+
+
+_LOOKING: Final[dict[str, dict[str, str]]] = {
+    "edit": {"content": "…"},
+    "regenerate": {"messages": "…"},
+    "select": {},
+    "rewind": {},
+    "remove": {},
+    "redact": {},
+}
+
+
+def what_a_counter_answers_is_checked(store: Store) -> None:
+    """One whole number for each message; of anything else nothing is kept."""
+    told = conversation(store, 2)
+    wrong: tuple[object, ...] = (None, [1], [1] * 5, [-1] * 4, [1.5] * 4, ["1"] * 4, [2**62] * 4)
+    for answer in wrong:
+        with refusal("INVALID_OPTIONS"):
+            told.tally("odd", lambda _, answer=answer: answer)  # type: ignore[misc]
+    assert told.tally("odd", lambda messages: [1] * len(messages)) == 4
+
+
+def what_is_looked_for_is_checked_like_what_is_stored(store: Store) -> None:
+    """An id, kind or name that cannot be stored is refused in the same way by every store."""
+    from thusfar.thread import threads_sync
+
+    told = conversation(store, 2)
+    told.tally("letters", lambda messages: [1] * len(messages))
+    odd: Any
+    for odd in ("\0", "\ud800", 5, ["a"], True):
+        with refusal("INVALID_MESSAGE"):
+            told.artifacts(kind=odd)
+        with refusal("INVALID_MESSAGE"):
+            told.drop_artifacts(odd)
+        with refusal("INVALID_MESSAGE"):
+            told.window(tokens=5, tokenizer=odd)
+    for odd in (5, ["a"], True, b"u1"):
+        for name, options in _LOOKING.items():
+            with refusal("INVALID_MESSAGE"):
+                getattr(told, name)(odd, **options)
+        for places in ({"at": odd}, {"before": odd, "limit": 1}):
+            with refusal("INVALID_MESSAGE"):
+                told.read(**places)
+        with refusal("INVALID_MESSAGE"):
+            told.append(user("u3"), after=odd)
+        with refusal("INVALID_MESSAGE"):
+            told.keep_artifact("k", kind="k", first=odd, last="a1", body={})
+    for odd in (-1, 1.5, True, "1"):
+        with refusal("INVALID_OPTIONS"):
+            threads_sync(store, limit=odd)
+        with refusal("INVALID_OPTIONS"):
+            threads_sync(store, offset=odd)
+    assert told.read().ids == ("u1", "a1", "u2", "a2")
 
 
 def threads_are_listed_newest_change_first(store: Store) -> None:

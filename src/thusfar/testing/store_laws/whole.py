@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Any
 
 from thusfar.messages import Message, Text
 from thusfar.storage.base import Store
@@ -54,6 +56,47 @@ def an_import_is_whole_or_nothing(store: Store) -> None:
     copy.import_(text)
     with refusal("IDENTITY_CONFLICT"):
         copy.import_(text)
+
+
+def a_file_that_was_cut_off_is_not_imported(store: Store) -> None:
+    """An export counts its lines, so that one without its last lines is no smaller thread."""
+    text = _grown(store).export()
+    lines = text.split("\n")[:-1]
+    copy = thread(store, "copy")
+    for kept in range(len(lines)):
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_("\n".join(lines[:kept]))
+    with refusal("INVALID_TRANSCRIPT"):
+        copy.import_(text + lines[-1])
+    for kept in range(0, len(text.encode()) - 1, 97):
+        with refusal("INVALID_TRANSCRIPT"):
+            copy.import_(text.encode()[:kept])
+    assert copy.read().entries == ()
+    old = lines[0].replace(f',"lines":{len(lines) - 1}', "")
+    assert old != lines[0]
+    copy.import_("\n".join([old, *lines[1:]]))
+    assert copy.export().split("\n")[1:] == text.split("\n")[1:]
+
+
+def an_export_is_known_however_it_was_saved(store: Store) -> None:
+    """Spaces, the order of keys, a byte order mark and other ends of lines change nothing."""
+    text = _grown(store).export()
+    rows = [json.loads(line) for line in text.split("\n")[:-1]]
+    saved: dict[str, Any] = {
+        "spaced": "\n".join(json.dumps(row) for row in rows),
+        "sorted": "\n".join(json.dumps(row, sort_keys=True) for row in rows),
+        "marked": "\ufeff" + text,
+        "marked bytes": b"\xef\xbb\xbf" + text.encode(),
+        "windows": text.replace("\n", "\r\n").encode(),
+        "blank lines": "\n\n" + text.replace("\n", "\n\n"),
+        "buffer": bytearray(text.encode()),
+    }
+    for name, data in saved.items():
+        copy = thread(store, name)
+        copy.import_(data)
+        assert copy.export().split("\n")[1:] == text.split("\n")[1:], name
+    with refusal("INVALID_TRANSCRIPT"):
+        thread(store, "copy").import_(text.encode().replace(b"Everything", b"\xe9"))
 
 
 def an_import_believes_no_line_that_cannot_be(store: Store) -> None:
