@@ -72,7 +72,67 @@ def test_the_error_task_takes_over_whatever_one_task_fails_with(task: Any, code:
 
     assert (outcome.status, outcome.output) == ("finished", {"done": True}), outcome.failure
     assert code in seen
-    assert process.log.recorded == 0
+    entries = [(entry.kind, entry.task_id) for entry in process.history]
+    assert entries == ([("child", "work")] if isinstance(task, SubProcess) else [])
+
+
+@pytest.mark.parametrize(
+    ("task", "code"),
+    [
+        (ScriptTask(id="work", run=lambda state: {1}), "INVALID_TRANSCRIPT"),
+        (Task(id="work", task_prompt="${state.nowhere}"), "INVALID_TEMPLATE"),
+        (Task(id="work", state_updates="text.inside"), "INVALID_STATE"),
+        (SubProcess(id="work", process=Process([Task(id="in")], input=WANTED)), "INPUT_INVALID"),
+        (SubProcess(id="work", process=Process([Task(id="in")], output=WANTED)), "OUTPUT_INVALID"),
+        (SubProcess(id="work", process=Process([Task(id="in", next_task="in")],
+                                               limits=RunLimits(max_steps=1))), "STEP_LIMIT"),
+        (SubProcess(id="work", process=Process([Task(id="in", next_task="in")],
+                                               limits=RunLimits(max_calls=1))), "CALL_LIMIT"),
+        (SubProcess(id="work", process=Process([Task(id="in")],
+                                               limits=RunLimits(max_tokens=1))), "TOKEN_LIMIT"),
+    ],
+)  # fmt: skip
+def test_a_task_fails_for_its_author_whatever_it_fails_with(task: Any, code: str):
+    seen: list[str] = []
+    mend = ScriptTask(id="mend", run=lambda state: state.update(done=True), next_task=END)
+    process = Process(
+        [task, mend],
+        model=Scripted("x"),
+        state={"text": "x"},
+        error_task="mend",
+        on_event=lambda event: seen.append(getattr(event, "code", "")),
+    )
+
+    assert process.run_sync().status == "finished"
+    assert [each for each in seen if each] == [code]
+    nested = [entry.result["failure"] for entry in process.history if entry.kind == "child"]
+    assert nested == ([code] if isinstance(task, SubProcess) else [])
+
+
+@pytest.mark.parametrize("limits", [RunLimits(max_calls=1), RunLimits(max_tokens=60)])
+@pytest.mark.parametrize("own", [None, "mend"])
+def test_a_limit_of_the_run_that_a_sub_process_meets_is_not_taken_over(
+    limits: RunLimits, own: str | None
+):
+    child = Process([Task(id="in", next_task="more"), Task(id="more")])
+    work = SubProcess(id="work", process=child, failure_task=own)
+    process = Process([work, MEND], model=Scripted("x"), error_task="mend", limits=limits)
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.code in ("CALL_LIMIT", "TOKEN_LIMIT")
+    assert (outcome.failure.task_id, outcome.calls, process.log.recorded) == ("work", 1, 0)
+
+
+def test_nothing_takes_over_behind_a_sub_process_alone():
+    child = Process([ScriptTask(id="in", run=broken)])
+    work = SubProcess(id="work", process=child, failure_task="mend")
+
+    made = Process([work, MEND], error_task="mend").run_task_sync("work")
+
+    assert made.failure is not None
+    assert (made.failure.code, made.next_task) == ("TASK_FAILED", "")
 
 
 def test_an_error_task_that_fails_itself_fails_the_run():

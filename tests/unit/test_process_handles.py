@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -166,5 +167,50 @@ def test_cancelling_the_awaiting_task_leaves_the_process_at_its_last_commit():
         assert (process.running, process.position.at) == (False, "b")
         model.answers.put_nowait("two")
         assert (await process.run()).status == "finished"
+
+    in_a_loop(scenario)
+
+
+@pytest.mark.parametrize(("method", "status"), [("cancel", "cancelled"), ("finish_early", "early")])
+def test_a_run_is_ended_from_another_thread(method: str, status: str):
+    async def scenario(model: Gated) -> None:
+        handle = two_steps(model).start()
+        await model.asked.get()
+        threading.Thread(target=getattr(handle, method)).start()
+        outcome = await asyncio.wait_for(handle, 30)
+        assert (outcome.status, model.cancelled) == (status, 1)
+
+    in_a_loop(scenario)
+
+
+def test_a_run_is_resumed_from_another_thread():
+    async def scenario(model: Gated) -> None:
+        handle = two_steps(model).start()
+        handle.pause()
+        while not handle.paused:
+            await asyncio.sleep(0)
+        for answer in ("one", "two"):
+            model.answers.put_nowait(answer)
+        threading.Thread(target=handle.resume).start()
+        outcome = await asyncio.wait_for(handle, 30)
+        assert outcome.status == "finished"
+
+    in_a_loop(scenario)
+
+
+def test_only_the_first_of_many_threads_ends_a_run():
+    async def scenario(model: Gated) -> None:
+        handle = two_steps(model).start()
+        await model.asked.get()
+        said: list[bool] = []
+        threads = [
+            threading.Thread(target=lambda: said.append(handle.cancel("why"))) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        outcome = await handle
+        for thread in threads:
+            thread.join()
+        assert (said.count(True), outcome.reason) == (1, "why")
 
     in_a_loop(scenario)

@@ -81,11 +81,17 @@ class CallFunction:
         function: The function.
         arguments: Its arguments.
         task_id: The task it belongs to.
+        timeout_seconds: How long it may be awaited. `None`: any time.
+        control: What may end it from outside.
+        committed: Whether the step it belongs to is committed.
     """
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     task_id: str
+    timeout_seconds: float | None = None
+    control: Control | None = None
+    committed: bool = False
 
 
 def driven(steps: Steps[Result]) -> Result:
@@ -115,7 +121,7 @@ def answer(question: Any) -> Any:
     if isinstance(question, InStore):
         return question.store.run(question.steps)
     if isinstance(question, CallFunction):
-        with _Translated(_function_failed, question.task_id):
+        with _Translated(_function_failed, question):
             return _at_once(question.function(*question.arguments))
     begun = question.monotonic()
     with _Translated(_model_failed):
@@ -127,28 +133,19 @@ def answer(question: Any) -> Any:
 
 
 async def aanswer(question: Any) -> Any:
-    """Answer a question of a run; see `answer`. A model call that takes too long is cancelled."""
-    import asyncio
+    """Answer a question of a run; see `answer`.
 
+    A model call or a function that is awaited too long is cancelled.
+    """
     if isinstance(question, Wait):
         return await question.control.go()
     if isinstance(question, InStore):
         return await question.store.arun(question.steps)
     if isinstance(question, CallFunction):
-        with _Translated(_function_failed, question.task_id):
-            return await _awaited(question.function(*question.arguments))
+        with _Translated(_function_failed, question):
+            return await _awaited(question.function(*question.arguments), question)
     with _Translated(_model_failed):
-        made = _called(question, on_loop=True)
-        if inspect.isawaitable(made):
-            scope = asyncio.timeout(question.timeout_seconds)
-            try:
-                async with scope:
-                    control = question.control
-                    made = await (made if control is None else control.call(made))
-            except TimeoutError:
-                if not scope.expired():
-                    raise
-                raise timed_out() from None
+        made = await _awaited(_called(question, on_loop=True), question)
     return _read(question, made)
 
 
@@ -160,8 +157,21 @@ def timed_out() -> StepTimeoutError:
     )
 
 
-async def _awaited(made: Any) -> Any:
-    return await made if inspect.isawaitable(made) else made
+async def _awaited(made: Any, question: CallModel | CallFunction) -> Any:
+    """Await what has to be, within its time, and until the run is asked to stop."""
+    import asyncio
+
+    if not inspect.isawaitable(made):
+        return made
+    scope = asyncio.timeout(question.timeout_seconds)
+    try:
+        async with scope:
+            control = question.control
+            return await (made if control is None else control.call(made))
+    except TimeoutError:
+        if not scope.expired():
+            raise
+        raise timed_out() from None
 
 
 def _at_once(made: Any) -> Any:
@@ -216,11 +226,12 @@ class _Translated:
             raise self._failed(*self._arguments) from error
 
 
-def _function_failed(task_id: str) -> TaskFailedError:
+def _function_failed(question: CallFunction) -> TaskFailedError:
+    kept = "the step was committed before" if question.committed else "nothing of the step was kept"
     return TaskFailedError(
-        f"A function of the task {task_id} raised.",
-        fix="See the cause; nothing of the step was kept.",
-        task_id=task_id,
+        f"A function of the task {question.task_id} raised.",
+        fix=f"See the cause; {kept}.",
+        task_id=question.task_id,
     )
 
 

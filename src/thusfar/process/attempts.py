@@ -6,25 +6,17 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from thusfar.codec import to_json
 from thusfar.drive import Steps
-from thusfar.errors import (
-    HistoryError,
-    NoRouteError,
-    OptionsError,
-    RetriesExhaustedError,
-    TaskFailedError,
-)
+from thusfar.errors import NoRouteError, OptionsError, RetriesExhaustedError
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answering import CallFunction, CallModel, timed_out
 from thusfar.process.answers import Answer, Chosen, Outputs, Refused, Skipped, read_answer
-from thusfar.process.criteria import criteria_hold
 from thusfar.process.intercepting import (
     SKIPPED,
     Cancel,
@@ -36,7 +28,7 @@ from thusfar.process.intercepting import (
     used,
 )
 from thusfar.process.loops import LoopCheck
-from thusfar.process.moments import moment_of
+from thusfar.process.moments import moment_of, visible_of
 from thusfar.process.outcomes import AnswerRefused, PromptPlanned
 from thusfar.process.planning import PlannedPrompt, plan_attempt, used_tokens
 from thusfar.process.tape import Replay, called
@@ -45,26 +37,7 @@ from thusfar.process.tasks import CommitChanges, Task, Transition
 if TYPE_CHECKING:
     from thusfar.process.steps import Run
 
-Made = TypeVar("Made")
 Accepted = tuple[Chosen | Outputs | Skipped, CommitChanges, str]
-
-
-def guarded(task_id: str, made: Callable[[], Made]) -> Made:
-    """Call a condition of the author.
-
-    Raises:
-        TaskFailedError: `TASK_FAILED`, when it raised.
-    """
-    try:
-        return made()
-    except HistoryError:
-        raise
-    except Exception as error:
-        raise TaskFailedError(
-            f"A condition of the task {task_id} raised.",
-            fix="See the cause; nothing of the step was kept.",
-            task_id=task_id,
-        ) from error
 
 
 def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
@@ -118,11 +91,7 @@ def accepted_answer(run: Run, task: Task) -> Steps[Accepted]:
 
 def _visible(run: Run, task: Task) -> tuple[Transition, ...]:
     """List the transitions that are open now; the answer is held to the same list."""
-    state = run.process.state
-    visible = guarded(
-        task.id,
-        lambda: tuple(edge for edge in task.edges if criteria_hold(edge.visible_when, state)),
-    )
+    visible = visible_of(run.process, task)
     if task.chooses_only and not visible:
         raise NoRouteError(
             f"No transition of the task {task.id} was open.",
@@ -192,7 +161,9 @@ def _decided(run: Run, model: Any, planned: PlannedPrompt) -> Steps[Any]:
     if (interceptor := run.interceptor) is not None:
         begun = run.process.monotonic()
         call = call_of(planned, run.process.id, run.errors)
-        told = yield CallFunction(function=interceptor, arguments=(call,), task_id=run.task_id)
+        told = yield CallFunction(
+            function=interceptor, arguments=(call,), task_id=run.task_id, control=run.control
+        )
         run.add_time(run.process.monotonic() - begun)
         decided = require_decision(told)
         if isinstance(decided, Use):
@@ -234,11 +205,7 @@ def _reviewed(
     process = run.process
     process.pending = []
     assert task.before_commit is not None
-    changes = yield CallFunction(
-        function=task.before_commit,
-        arguments=(to_json(answer.value), process.state),
-        task_id=task.id,
-    )
+    changes = yield run.ask(task.before_commit, to_json(answer.value), process.state.copy())
     if changes is None:
         return answer, CommitChanges()
     if not isinstance(changes, CommitChanges):

@@ -6,7 +6,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class RunStopped(Exception):  # noqa: N818 - no error: what was asked for
 
 
 class Control:
-    """What was asked of a run.
+    """What was asked of a run, by its own event loop or by another thread.
 
     Attributes:
         stopped: How it is to end. `None`: by itself.
@@ -32,7 +32,10 @@ class Control:
 
     def __init__(self) -> None:
         import asyncio
+        import threading
 
+        self._loop = _running_loop()
+        self._asking = threading.Lock()
         self.stopped: StoppedAs | None = None
         self.reason = ""
         self.waiting = False
@@ -42,11 +45,11 @@ class Control:
 
     def pause(self) -> None:
         """Hold the run at the next border between two steps."""
-        self._go.clear()
+        self._there(self._go.clear)
 
     def resume(self) -> None:
         """Let the run go on."""
-        self._go.set()
+        self._there(self._go.set)
 
     def stop(self, how: StoppedAs, reason: str) -> bool:
         """Ask for the end; a model call in flight is cancelled.
@@ -54,13 +57,28 @@ class Control:
         Returns:
             Whether this was the first request.
         """
-        if self.stopped is not None:
-            return False
-        self.stopped, self.reason = how, reason
+        with self._asking:
+            if self.stopped is not None:
+                return False
+            self.stopped, self.reason = how, reason
+        self._there(self._wake)
+        return True
+
+    def _wake(self) -> None:
         self._go.set()
         if self._call is not None:
             self._call.cancel()
-        return True
+
+    def _there(self, act: Callable[[], object]) -> None:
+        """Act where the run is: its event loop does not see what another thread does."""
+        loop = self._loop
+        if loop is None or loop is _running_loop():
+            act()
+            return
+        try:
+            loop.call_soon_threadsafe(act)
+        except RuntimeError:  # the loop has ended, and the run with it
+            return
 
     def require_going(self) -> None:
         """End the run here where that was asked for.
@@ -103,10 +121,19 @@ class Control:
             self._call = None
 
 
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    import asyncio
+
+    try:
+        return asyncio.get_running_loop()
+    except RuntimeError:
+        return None
+
+
 class RunHandle:
     """A run that was started; `await` it for its outcome.
 
-    Made by `Process.start`.
+    Made by `Process.start`. Its methods may be called from any thread.
     """
 
     def __init__(self, task: asyncio.Task[Outcome], control: Control) -> None:

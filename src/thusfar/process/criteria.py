@@ -6,11 +6,13 @@ Source:
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from thusfar.errors import InvalidDefinitionError
+from thusfar.errors import HistoryError, InvalidDefinitionError, TaskFailedError
+from thusfar.process.state import State
 
 Criteria = Mapping[str, Any] | Callable[[Mapping[str, Any]], bool]
 _GROUPS: Final = ("and", "or", "not")
@@ -87,13 +89,41 @@ def criteria_hold(criteria: Criteria | None, state: Mapping[str, Any]) -> bool:
     if criteria is None:
         return True
     if not isinstance(criteria, Mapping):
-        return bool(criteria(state))
+        return _decided(criteria, state)
     operator: str = criteria["operator"]
     if operator in _GROUPS:
         held = [criteria_hold(each, state) for each in criteria["criteria"]]
         return all(held) if operator == "and" else any(held) == (operator == "or")
     value = _value(state, criteria["fieldName"])
     return _OPERATORS[_ALIASES.get(operator, operator)](value, criteria.get("value"))
+
+
+def open_for(task_id: str, criteria: Criteria | None, state: Mapping[str, Any]) -> bool:
+    """Tell whether a condition of a task holds.
+
+    Raises:
+        TaskFailedError: `TASK_FAILED`, when a function of the author raised.
+    """
+    try:
+        return criteria_hold(criteria, state)
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise TaskFailedError(
+            f"A condition of the task {task_id} raised.",
+            fix="See the cause; nothing of the step was kept.",
+            task_id=task_id,
+        ) from error
+
+
+def _decided(function: Callable[[Any], Any], state: Mapping[str, Any]) -> bool:
+    """Ask a function, which sees a copy of state."""
+    held = function(state.copy() if isinstance(state, State) else state)
+    if inspect.isawaitable(held):
+        if inspect.iscoroutine(held):
+            held.close()
+        raise TypeError("a condition has to answer at once")
+    return bool(held)
 
 
 def check_criteria(criteria: Any) -> None:

@@ -10,32 +10,47 @@ from typing import TYPE_CHECKING, Any, Final
 
 from thusfar.drive import Steps
 from thusfar.errors import (
+    CallLimitError,
     HistoryError,
+    HistoryLimitError,
+    InputInvalidError,
     InvalidStateError,
+    InvalidTemplateError,
     LoopDetectedError,
     NoRouteError,
+    OutputInvalidError,
     ProviderError,
     RequestTooLargeError,
     RetriesExhaustedError,
+    StepLimitError,
     StepTimeoutError,
     TaskFailedError,
+    TokenLimitError,
+    TranscriptError,
 )
 from thusfar.process.outcomes import StepFailed
 
 if TYPE_CHECKING:
     from thusfar.process.steps import Commit, Run
 
-# What one task can fail with. Limits of a run, storage, cancelling and replays end the run.
+# What one task can fail with. Limits of a run, storage, cancelling, replays and what is wrong with
+# the definition end the run.
 TAKEN_OVER: Final = (
+    InputInvalidError,
     InvalidStateError,
+    InvalidTemplateError,
     LoopDetectedError,
     NoRouteError,
+    OutputInvalidError,
     ProviderError,
     RequestTooLargeError,
     RetriesExhaustedError,
     StepTimeoutError,
     TaskFailedError,
+    TranscriptError,
 )
+# Limits of a sub-process, which are no limits of the run around it.
+LIMITS: Final = (CallLimitError, HistoryLimitError, StepLimitError, TokenLimitError)
 
 
 def or_failure_task(run: Run, steps: Steps[Commit]) -> Steps[Commit]:
@@ -50,22 +65,11 @@ def or_failure_task(run: Run, steps: Steps[Commit]) -> Steps[Commit]:
     try:
         return (yield from steps)
     except TAKEN_OVER as error:
-        task = process.graph.tasks[run.task_id]
-        target = process.graph.behind_failure(task)
-        insisting = process.position.failure is not None and target == run.task_id
-        if target is None or insisting:
+        target = taking_over(run)
+        if target is None:
             raise
-        failure = told_failure(run, error)
+        failure = told_failure(run, error, target)
     process.pending = None
-    run.tell(
-        StepFailed(
-            process_id=process.id,
-            task_id=run.task_id,
-            step=run.step,
-            code=failure["code"],
-            next_task=target,
-        )
-    )
     return Commit(
         values=process.state.values_only,
         entries=(),
@@ -75,8 +79,38 @@ def or_failure_task(run: Run, steps: Steps[Commit]) -> Steps[Commit]:
     )
 
 
-def told_failure(run: Run, error: HistoryError) -> dict[str, Any]:
-    """Say what failed, as templates of the next task see it under `failure`."""
+def behind_child(run: Run, error: HistoryError) -> str:
+    """Name the task that takes over behind a sub-process that failed.
+
+    Raises:
+        HistoryError: What it failed with, where nothing takes that over.
+    """
+    own_limit = isinstance(error, LIMITS) and not run.limited_by(error)
+    target = taking_over(run) if own_limit or isinstance(error, TAKEN_OVER) else None
+    if target is None:
+        raise error
+    return target
+
+
+def taking_over(run: Run) -> str | None:
+    """Name the task that takes over where the task that runs failed; `None`: the run fails."""
+    process = run.process
+    target = process.graph.behind_failure(process.graph.tasks[run.task_id])
+    insisting = process.position.failure is not None and target == run.task_id
+    return None if run.alone or insisting else target
+
+
+def told_failure(run: Run, error: HistoryError, target: str) -> dict[str, Any]:
+    """Tell that a step failed, and say so as templates of the next task see it under `failure`."""
+    run.tell(
+        StepFailed(
+            process_id=run.process.id,
+            task_id=run.task_id,
+            step=run.step,
+            code=error.code,
+            next_task=target,
+        )
+    )
     return {
         "code": error.code,
         "message": str(error.args[0]),

@@ -63,7 +63,7 @@ def task_steps(
     working = State(values, process.log.mirror)
     was = process.swap(Position(at=task_id, inputs=to_json(given)), working)
     process.running = True
-    run = Run(process=process, began=process.monotonic())
+    run = Run(process=process, began=process.monotonic(), alone=True)
     run.begin_step(task_id)
     try:
         commit = yield from step_of(run, task)

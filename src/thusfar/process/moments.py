@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from thusfar.errors import OptionsError
-from thusfar.process.criteria import criteria_hold
+from thusfar.process.criteria import open_for
 from thusfar.process.prompts import Moment
 from thusfar.process.tasks import Task, Transition
 from thusfar.process.views import PartialPrompt, PartialPromptConfig, partial_prompt
@@ -46,6 +46,16 @@ def moment_of(
     )
 
 
+def visible_of(process: Process, task: Task) -> tuple[Transition, ...]:
+    """List the transitions of a task that are open now.
+
+    Raises:
+        TaskFailedError: `TASK_FAILED`, when a condition of the author raised.
+    """
+    state = process.state
+    return tuple(edge for edge in task.edges if open_for(task.id, edge.visible_when, state))
+
+
 def view_of(
     process: Process, config: PartialPromptConfig | str, task_id: str | None
 ) -> PartialPrompt:
@@ -62,7 +72,7 @@ def view_of(
             fix="Pass task=, the id of a task that asks a model.",
             option="task",
         )
-    visible = [edge for edge in task.edges if criteria_hold(edge.visible_when, process.state)]
+    visible = visible_of(process, task)
     errors = process.last_errors if task.id == at else ()
     moment = moment_of(process, task, visible, errors=errors)
     return partial_prompt(moment, config, process.prompt_modes)

@@ -45,6 +45,10 @@ class State(MutableMapping[str, Any]):
         """The values without the mirror; the object that a commit replaces."""
         return self._values
 
+    def copy(self) -> State:
+        """Copy it, for a function of the author: what that changes stays with the copy."""
+        return State(self._values, self._mirror)
+
     def replace(self, values: dict[str, Any]) -> None:
         """Put other values in place, all at once; for a commit, which has checked them."""
         self._values = values

@@ -16,14 +16,14 @@ import msgspec
 
 from thusfar.codec import json_text, to_json
 from thusfar.drive import Steps
-from thusfar.errors import CallLimitError, TokenLimitError
+from thusfar.errors import CallLimitError, HistoryError, TokenLimitError
 from thusfar.process.answering import CallFunction
 from thusfar.process.answers import Chosen, Skipped
-from thusfar.process.attempts import accepted_answer, guarded
+from thusfar.process.attempts import accepted_answer
 from thusfar.process.control import Control, RunStopped
-from thusfar.process.criteria import criteria_hold
+from thusfar.process.criteria import open_for
 from thusfar.process.entries import Entry
-from thusfar.process.failing import told_failure
+from thusfar.process.failing import behind_child, told_failure
 from thusfar.process.paths import apply_updates
 from thusfar.process.routing import called_from
 from thusfar.process.state import State
@@ -83,6 +83,8 @@ class Run:
         step_began: When the step began.
         control: What was asked of it from outside; `None` where nothing can be.
         keeper: Keeps it in a store. `None`: it is in memory only.
+        limit: The error of a limit of its own that was reached.
+        alone: Whether it is one task alone, behind which nothing goes on.
     """
 
     process: Process
@@ -95,6 +97,13 @@ class Run:
     step_began: float = 0.0
     control: Control | None = None
     keeper: Keeper | None = None
+    limit: HistoryError | None = None
+    alone: bool = False
+
+    def limited_by(self, error: HistoryError) -> bool:
+        """Tell whether an error is a limit of this run, or of those around it."""
+        around = self.around is not None and self.around.limited_by(error)
+        return around or error is self.limit
 
     def begin_step(self, task_id: str) -> None:
         """Note that a step begins."""
@@ -122,11 +131,12 @@ class Run:
         """
         position, most = self.process.position, self.process.limits.max_calls
         if most is not None and position.calls >= most:
-            raise CallLimitError(
+            self.limit = CallLimitError(
                 f"A run was to make more than {most:,} model calls.",
                 fix="Raise max_calls, or allow fewer retries.",
                 max_calls=most,
             )
+            raise self.limit
         if self.around is not None:
             self.around.take_call()
         position.calls += 1
@@ -139,13 +149,14 @@ class Run:
         """
         position, most = self.process.position, self.process.limits.max_tokens
         if most is not None and position.tokens + planned > most:
-            raise TokenLimitError(
+            self.limit = TokenLimitError(
                 f"A run was to use more than {most:,} tokens.",
                 fix="Raise max_tokens, or make prompts and answers smaller.",
                 max_tokens=most,
                 used_tokens=position.tokens,
                 prompt_tokens=planned,
             )
+            raise self.limit
         if self.around is not None:
             self.around.require_tokens(planned)
 
@@ -195,6 +206,16 @@ class Run:
         if self.process.model is not None or self.around is None:
             return self.process.model
         return self.around.model_of(task)
+
+    def ask(self, function: Callable[..., Any], *arguments: Any) -> CallFunction:
+        """Ask for a call of a function of the task that runs, within the time of its step."""
+        return CallFunction(
+            function=function,
+            arguments=arguments,
+            task_id=self.task_id,
+            timeout_seconds=self.seconds_left(),
+            control=self.control,
+        )
 
     def tell(self, event: ProcessEvent) -> None:
         """Tell the listener."""
@@ -253,7 +274,7 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
         values = apply_updates(values, changes.state_updates, outputs=outputs)
     chosen = None
     if task.process_outputs is not None:
-        values, chosen = yield from _worked(run, task.process_outputs, values, outputs)
+        values, chosen = yield from _worked(run, task.process_outputs, values, to_json(outputs))
     go_to, callers = process.graph.after(task, callers)
     if isinstance(chosen, str):
         go_to, callers = chosen, process.position.callers
@@ -267,7 +288,11 @@ def _model_step(run: Run, task: Task) -> Steps[Commit]:
     told = None
     if task.after_commit is not None:
         told = CallFunction(
-            function=task.after_commit, arguments=(outputs, process.state), task_id=task.id
+            function=task.after_commit,
+            arguments=(to_json(outputs), State(values, process.log.mirror)),
+            task_id=task.id,
+            control=run.control,
+            committed=True,
         )
     return Commit(
         values=values, entries=entries, go_to=go_to, callers=callers, told=told, mark=mark
@@ -299,9 +324,7 @@ def _worked(
     process = run.process
     working = State(values, process.log.mirror)
     process.pending = process.pending or []
-    returned = yield CallFunction(
-        function=function, arguments=(*first, working), task_id=run.task_id
-    )
+    returned = yield run.ask(function, *first, working)
     return to_json(working.values_only), returned
 
 
@@ -309,11 +332,7 @@ def _decision_step(run: Run, task: DecisionTask) -> Commit:
     process = run.process
     state = process.state
     chosen = next(
-        (
-            target
-            for criteria, target in task.decisions
-            if guarded(task.id, lambda criteria=criteria: criteria_hold(criteria, state))  # type: ignore[misc]
-        ),
+        (target for criteria, target in task.decisions if open_for(task.id, criteria, state)),
         None,
     )
     go_to, callers = process.graph.after(task, process.position.callers)
@@ -363,10 +382,8 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     go_to, callers = process.graph.after(task, process.position.callers)
     if failure is not None:
         run.errors = failure.errors
-        if task.failure_task is None:
-            raise failure.cause
-        failed = told_failure(run, failure.cause)
-        go_to, callers = task.failure_task, process.position.callers
+        go_to, callers = behind_child(run, failure.cause), process.position.callers
+        failed = told_failure(run, failure.cause, go_to)
     elif task.state_updates is not None:
         values = apply_updates(values, task.state_updates, outputs=outcome.output)
     counts = {"outcome": outcome.status, "steps": outcome.steps, "entries": child.log.recorded}

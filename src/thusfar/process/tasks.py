@@ -14,7 +14,7 @@ from typing import Any, Final, cast
 import msgspec
 
 from thusfar._numbers import require_whole
-from thusfar.errors import InvalidDefinitionError
+from thusfar.errors import InvalidDefinitionError, OptionsError
 from thusfar.models.resolving import resolve_model
 from thusfar.process.criteria import Criteria, check_criteria
 from thusfar.process.paths import parse_path
@@ -86,11 +86,26 @@ class CommitChanges(msgspec.Struct, frozen=True, kw_only=True):
         errors: Reasons why the answer is not good; with any, the model is asked again.
         outputs: The outputs to go on with. `msgspec.UNSET`: as they are.
         state_updates: Further updates, applied behind the task's own.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for errors that are no list of texts.
+        InvalidStateError: `INVALID_STATE`, for a path that cannot be read.
+        InvalidDefinitionError: `INVALID_DEFINITION`, for updates that are none.
     """
 
-    errors: tuple[str, ...] = ()
+    errors: Sequence[str] = ()
     outputs: Any = msgspec.UNSET
-    state_updates: dict[str, Any] | None = None
+    state_updates: Updates = None
+
+    def __post_init__(self) -> None:
+        listed = isinstance(self.errors, list | tuple)
+        if not listed or any(not isinstance(each, str) for each in self.errors):
+            raise OptionsError(
+                "CommitChanges() got something else than a list of texts for errors.",
+                fix="Pass a list of reasons, each a text.",
+                option="errors",
+            )
+        check_updates(self.state_updates, "CommitChanges()")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,9 +132,11 @@ class Task:
         history_summary: Template of the entry's summary; it sees `output`. `None`: the outputs.
         model: The model, or its name such as `anthropic:claude-sonnet-5`. `None`: the process's.
         before_commit: `(outputs, state)` to `CommitChanges` or `None`, before anything is stored.
+            What it changes of its arguments is dropped.
         process_outputs: `(outputs, state)`, to work on a copy of state that is committed with the
-            answer. What it returns is ignored.
-        after_commit: `(outputs, state)`, told after the commit.
+            answer. Text that it returns is where the run goes on: a task id or `END`.
+        after_commit: `(outputs, state)`, told after the commit. It sees a copy of state, and where
+            it raises the run fails behind the step, which stays committed.
     """
 
     id: str

@@ -1,0 +1,225 @@
+"""Functions of the author: what they change, raise, return and take too long for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
+from thusfar.errors import InvalidDefinitionError, InvalidStateError, OptionsError, TaskFailedError
+from thusfar.models import Scripted
+from thusfar.process import (
+    END,
+    CommitChanges,
+    DecisionTask,
+    Process,
+    RunLimits,
+    Runs,
+    ScriptTask,
+    Task,
+    Transition,
+)
+from thusfar.storage import open_store
+
+START: dict[str, Any] = {"list": [0], "n": 0}
+
+
+def spoil(state: Any) -> None:
+    """Change what a function was given, at its top and inside."""
+    state["n"] = 99
+    state["list"].append("spoilt")
+
+
+def refuse(outputs: Any, state: Any) -> CommitChanges:
+    spoil(state)
+    return CommitChanges(errors=("no",))
+
+
+def give_up(outputs: Any, state: Any) -> None:
+    spoil(state)
+    raise ValueError("no")
+
+
+@pytest.mark.parametrize("hook", [refuse, give_up])
+def test_a_hook_that_refuses_or_raises_leaves_state_as_it_was(hook: Any):
+    task = Task(id="a", state_updates="got", before_commit=hook, max_retries=1)
+    process = Process([task], model=Scripted("x"), state=START)
+
+    assert process.run_sync().status == "failed"
+    assert process.state.values_only == START
+
+
+@pytest.mark.parametrize("where", ["before_commit", "after_commit"])
+def test_what_a_hook_changes_of_the_state_it_sees_is_neither_in_memory_nor_in_a_store(where: str):
+    hooks = {where: lambda outputs, state: spoil(state)}
+    tasks = [
+        Task(id="a", state_updates="got", next_task="b", **hooks),
+        Task(id="b", task_prompt="${json(state)}", next_task=END),
+    ]
+    process = Process(tasks, model=Scripted("x"), state=START)
+    runs = Runs(open_store("memory:")).sync
+
+    runs.run(process, run_id="r")
+
+    assert process.state.values_only == runs.state("r") == {**START, "got": "x"}
+    assert "spoilt" not in process.model.calls[1].prompt
+
+
+def test_after_commit_sees_the_state_behind_the_step():
+    seen: list[Any] = []
+    task = Task(
+        id="a",
+        state_updates="got",
+        after_commit=lambda outputs, state: seen.append((outputs, state["got"], state.history)),
+    )
+
+    process = Process([task], model=Scripted("x"))
+    process.run_sync()
+
+    assert seen == [("x", "x", tuple(process.history))]
+
+
+def test_what_process_outputs_changes_of_the_outputs_is_not_recorded():
+    def work(outputs: Any, state: Any) -> None:
+        outputs["forged"] = object()
+
+    task = Task(id="a", state_updates="got", process_outputs=work, next_task=END)
+    process = Process([task], model=Scripted('{"x": 1}'))
+
+    assert process.run_sync().output == {"got": {"x": 1}}
+    assert process.history[0].result == {"x": 1}
+
+
+def test_a_condition_cannot_change_state():
+    def holds(state: Any) -> bool:
+        spoil(state)
+        return False
+
+    tasks = [
+        DecisionTask(id="d", decisions=[({"operator": "not", "criteria": [holds]}, "a")]),
+        Task(id="a", transitions=[Transition("d", visible_when=holds), END]),
+    ]
+    process = Process(tasks, model=Scripted('{"goTo": "END"}'), state=START)
+
+    assert process.run_sync().output == START
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"errors": "one text"}, {"errors": [5]}, {"errors": 5}, {"state_updates": [1]},
+     {"state_updates": {"a..b": 1}}, {"state_updates": {"history": 1}}],
+)  # fmt: skip
+def test_a_hook_that_asks_for_what_is_none_fails_the_step_with_a_typed_error(given: Any):
+    with pytest.raises((OptionsError, InvalidStateError, InvalidDefinitionError)):
+        CommitChanges(**given)
+    task = Task(id="a", before_commit=lambda *_: CommitChanges(**given))
+    process = Process([task], model=Scripted("x"))
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.calls, len(process.history)) == (1, 0)
+
+
+def test_what_raised_behind_the_commit_does_not_claim_that_nothing_was_kept():
+    def told(outputs: Any, state: Any) -> None:
+        raise ValueError("no")
+
+    tasks = [Task(id="a", state_updates="got", after_commit=told, next_task="b"), Task(id="b")]
+    process = Process(tasks, model=Scripted("x"))
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.fix == "See the cause; the step was committed before."
+    assert (process.state["got"], process.position.at) == ("x", "b")
+    assert process.run_sync().status == "finished", "it goes on behind the step"
+
+
+def test_a_condition_that_has_to_be_awaited_holds_for_nobody():
+    async def holds(state: Any) -> bool:
+        return False
+
+    tasks = [
+        DecisionTask(id="d", decisions=[(holds, "pay")], otherwise=END),
+        Task(id="pay"),
+    ]
+    outcome = Process(tasks, model=Scripted("x")).run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.task_id) == ("TASK_FAILED", "d")
+
+
+def test_a_partial_prompt_tells_of_a_condition_that_raises_as_a_run_does():
+    edge = Transition(END, visible_when=lambda state: state["nowhere"])
+
+    with pytest.raises(TaskFailedError):
+        Process([Task(id="a", transitions=[edge])]).partial_prompt("minimal")
+
+
+async def sleeper(*_: Any) -> None:
+    await asyncio.sleep(60)
+
+
+SLOW: list[Any] = [
+    ScriptTask(id="a", run=sleeper),
+    Task(id="a", before_commit=sleeper),
+    Task(id="a", process_outputs=sleeper),
+]
+
+
+@pytest.mark.parametrize("task", SLOW)
+def test_a_function_that_is_awaited_too_long_is_cancelled(task: Any):
+    limits = RunLimits(step_timeout_seconds=0.05)
+    process = Process([task], model=Scripted("x"), limits=limits)
+    begun = time.monotonic()
+
+    outcome = asyncio.run(process.run())
+
+    assert outcome.failure is not None
+    assert outcome.failure.code == "STEP_TIMEOUT"
+    assert time.monotonic() - begun < 30
+    assert len(process.history) == 0
+
+
+@pytest.mark.parametrize("task", [*SLOW, Task(id="a", after_commit=sleeper)])
+def test_a_function_that_is_awaited_is_cancelled_with_the_run(task: Any):
+    async def scenario() -> str:
+        begun = asyncio.Event()
+
+        async def waiting(*_: Any) -> None:
+            begun.set()
+            await asyncio.sleep(60)
+
+        hooks = ("run", "before_commit", "process_outputs", "after_commit")
+        (name,) = [each for each in hooks if getattr(task, each, None) is sleeper]
+        made = type(task)(id="a", **{name: waiting})
+        handle = Process([made], model=Scripted("x")).start()
+        await begun.wait()
+        handle.cancel()
+        return (await asyncio.wait_for(handle, 30)).status
+
+    assert asyncio.run(scenario()) == "cancelled"
+
+
+def test_an_interceptor_that_is_awaited_is_cancelled_with_the_run_and_has_any_time():
+    async def scenario() -> str:
+        begun = asyncio.Event()
+
+        async def ask(call: Any) -> None:
+            begun.set()
+            await asyncio.sleep(60)
+
+        limits = RunLimits(step_timeout_seconds=0.01)
+        handle = Process(
+            [Task(id="a")], model=Scripted("x"), interceptor=ask, limits=limits
+        ).start()
+        await begun.wait()
+        await asyncio.sleep(0.05)
+        assert not handle.done
+        handle.cancel()
+        return (await asyncio.wait_for(handle, 30)).status
+
+    assert asyncio.run(scenario()) == "cancelled"
