@@ -145,6 +145,32 @@ def is_place(depth: int, turn: int, exchange: int, run: int, pending: str) -> bo
     return before and all(0 <= each <= depth for each in since)
 
 
+def is_placed(before: Place, row: NodeRow, message: Message) -> bool:
+    """Tell whether what a stored message says of its place follows from the one before it.
+
+    An erasure closes calls that waited, so that a message inside an exchange is known by the
+    exchange that it names.
+    """
+    facts = facts_of_stored(message)
+    waiting = [since for _, _, since in pending_calls(before.pending)]
+    reasoned = before.flags & LEADS and facts.role == "assistant"
+    if waiting and row.exchange != min(waiting):
+        return False
+    if reasoned and not waiting and row.exchange not in (before.exchange, row.depth):
+        return False
+    flags = before.flags & (ANSWERED | ASKED)
+    if facts.results or waiting or (row.exchange < row.depth and not reasoned):
+        turn, run = (row.depth if before.turn < 0 else before.turn), -1
+        flags |= ANSWERED if facts.role == "assistant" else 0
+    else:
+        turn, run, flags = turn_after(before.turn, before.run, flags, row.depth, facts)
+    flags |= LEADS if facts.leads else 0
+    last = row.at == row.size - 1
+    closes = bool(row.flags & BOUNDARY) if last else not row.flags & OPEN
+    kept = row.flags & (ANSWERED | ASKED | LEADS)
+    return (row.turn, row.run, kept) == (turn, run, flags) and closes
+
+
 def facts_of_stored(message: Message) -> Facts:
     """Derive facts, with a short way for the plain text that most messages are."""
     parts = message.parts

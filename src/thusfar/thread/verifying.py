@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import msgspec
+
 from thusfar.codec import chain_digest, message_digest
 from thusfar.drive import Steps
 from thusfar.errors import CorruptRecordError, Diagnostic
+from thusfar.messages import Message
 from thusfar.storage import questions as q
 from thusfar.storage.rows import (
     LIVE,
     REDACTED,
+    ArtifactRow,
     BranchRow,
+    ChainRow,
     HeadRow,
     LeafRow,
     NodeRow,
@@ -26,6 +31,7 @@ from thusfar.thread.tracking import (
     chain_text,
     digest_bytes,
     is_place,
+    is_placed,
     place_of_head,
     place_of_node,
 )
@@ -44,11 +50,14 @@ def verify_steps(ctx: Context, *, erased: bool) -> Steps[Verification]:
     heads: list[HeadRow] = yield q.ReadHeads(ctx.thread_id)
     leaves: list[LeafRow] = yield q.ReadLeaves(ctx.thread_id)
     check.wanted = {b.parent for b in branches} | {h.node for h in heads}
+    artifacts: list[ArtifactRow] = yield q.ReadArtifacts(ctx.thread_id)
+    check.named = {artifact.node: artifact.node for artifact in artifacts}
     check.wanted |= {leaf.leaf for leaf in leaves} | {leaf.start for leaf in leaves}
     for branch in branches:
         yield from _check_branch(check, branch)
     for head in heads:
         check.head(head)
+    yield from _check_named(check)
     for leaf in leaves:
         if leaf.leaf not in check.places or leaf.start not in check.places:
             check.report("A remembered continuation pointed at nothing.", leaf.start)
@@ -64,6 +73,14 @@ def verify_steps(ctx: Context, *, erased: bool) -> Steps[Verification]:
 def _erasure() -> Steps[Any]:
     complete = yield q.Checkpoint(thorough=True)
     return "complete" if complete else "pending"
+
+
+def _check_named(check: _Check) -> Steps[None]:
+    """Check that what receipts and artifacts name is stored."""
+    for named, by in check.named.items():
+        rows: list[ChainRow] = yield q.ReadChains(named, named)
+        if not rows:
+            check.report("A receipt or an artifact named a message that is not stored.", by)
 
 
 def _check_branch(check: _Check, branch: BranchRow) -> Steps[None]:
@@ -94,6 +111,8 @@ class _Check:
         self._chain = ""
         self._live = 0
         self._group: NodeRow | None = None
+        self._place = ROOT  # of the message before
+        self.named: dict[int, int] = {}  # messages that others name, with who does
 
     def report(self, message: str, node: int) -> None:
         """Note a problem."""
@@ -112,6 +131,7 @@ class _Check:
         self._next, self._depth = first_of(branch.branch), branch.depth
         self._chain, self._live = chain_text(parent[0].chain), parent[0].messages
         self._group = None
+        self._place = parent[0]
 
     def node(self, row: NodeRow) -> None:
         """Check the next message of a branch."""
@@ -121,8 +141,9 @@ class _Check:
         self._next, self._depth = row.node + 1, row.depth + 1
         self._check_group(row)
         self._check_body(row)
-        if not is_place(row.depth, row.turn, row.exchange, row.run, row.pending):
-            self.report("A message said of its turn or its open calls what cannot be.", row.node)
+        self._place = place_of_node(row)
+        if row.head_then:
+            self.named.setdefault(row.head_then, row.node)
         if row.state == LIVE:
             self._chain = chain_digest(self._chain, f"tf1:{row.digest.hex()}", salt=self.salt)
             self._live += 1
@@ -145,15 +166,10 @@ class _Check:
             return
         place, message_id = known
         there = place_of_head(head)
-        same = (there.depth, there.turn, there.exchange, there.pending, there.chain) == (
-            place.depth,
-            place.turn,
-            place.exchange,
-            place.pending,
-            place.chain,
-        )
-        flags = there.flags & _PLACE_BITS == place.flags & _PLACE_BITS
-        if not same or not flags or there.messages != place.messages:
+        bits = place.flags & _PLACE_BITS
+        if msgspec.structs.replace(there, flags=there.flags & _PLACE_BITS) != (
+            msgspec.structs.replace(place, flags=bits)
+        ):
             self.report("A head disagreed with the message it points at.", head.node)
         if head.head_id != message_id or head.salt != self.salt:
             self.report("A head had another message id or salt than its thread.", head.node)
@@ -170,6 +186,8 @@ class _Check:
         if row.state == REDACTED:
             if row.body is not None or row.digest or row.pending:
                 self.report("A redacted message kept some of its content.", row.node)
+            if row.message_id is None or not self._is_named(row, row.message_id):
+                self.report("A message id did not have the key that was stored with it.", row.node)
             return
         try:
             message = decode(row)
@@ -178,8 +196,18 @@ class _Check:
             return
         if digest_bytes(message_digest(message)) != row.digest:
             self.report("A message did not have the digest that was stored with it.", row.node)
+        if not self._is_placed(row, message):
+            self.report("A message said of its turn or its open calls what cannot be.", row.node)
         if message.id is None or not self._is_named(row, message.id):
             self.report("A message id did not have the key that was stored with it.", row.node)
+
+    def _is_placed(self, row: NodeRow, message: Message) -> bool:
+        if not is_place(row.depth, row.turn, row.exchange, row.run, row.pending):
+            return False
+        try:
+            return is_placed(self._place, row, message)
+        except CorruptRecordError:
+            return True  # told of the message before
 
     def _is_named(self, row: NodeRow, message_id: str) -> bool:
         """Tell whether all that is stored of an id says the same."""
