@@ -36,16 +36,17 @@ class Heads:
     def remember(self, namespace: str, ask: q.AppendGroup) -> None:
         """Keep the head of a group that was just stored, unless others have been moving it."""
         head, before = ask.head, ask.before
-        key = (namespace, head.thread_id, head.owner)
+        base = before.base if before is not None and follows(before, head) else head.revision
+        self.keep((namespace, head.thread_id, head.owner), guessed(head, base))
+
+    def keep(self, key: tuple[str, str, str], head: HeadRow) -> None:
+        """Keep a guessed head, unless others have been moving it."""
         if self._shy and (shy := self._shy.get(key, 0)):
             self._shy[key] = shy - 1
             return
         if len(self.rows) >= REMEMBERED:
             self.rows.clear()
             self._shy.clear()
-        base = before.base if before is not None and follows(before, head) else head.revision
-        if head.tip != GUESSED or head.base != base:
-            head = msgspec.structs.replace(head, tip=GUESSED, base=base)
         self.rows[key] = head
 
     def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
@@ -59,3 +60,10 @@ class Heads:
         key = (namespace, head.thread_id, head.owner)
         if self.rows.pop(key, None) is not None:
             self._shy[key] = SHY_FOR
+
+
+def guessed(head: HeadRow, base: int) -> HeadRow:
+    """Mark a head as one that a store remembers; `base` is as on `HeadRow`."""
+    if head.tip == GUESSED and head.base == base:
+        return head
+    return msgspec.structs.replace(head, tip=GUESSED, base=base)

@@ -16,7 +16,6 @@ from thusfar.drive import Steps, drive
 from thusfar.errors import OptionsError, StorageClosedError
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
-from thusfar.storage.questions import AppendGroup
 from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_session import Session, Shared
@@ -94,13 +93,16 @@ class SqliteStore:
         """Return the head as this process wrote it last, if it did."""
         return self._pool.heads.rows.get((self.namespace, thread_id, owner))
 
-    def append_following(self, ask: AppendGroup) -> bool:
-        """Answer the append of one message behind a head that was recalled."""
-        if ask.before is None:
-            return False
+    def append_following(self, head: HeadRow, row: tuple[Any, ...]) -> bool:
+        """Store one message, if the head that was recalled is still the owner's.
+
+        Args:
+            head: Where the owner stands then, made of the recalled one.
+            row: The message: the fields of a `NodeRow`.
+        """
         session = self._pool.borrow()
         try:
-            return session.append_following(self.namespace, ask, ask.before.base)
+            return session.append_following(self.namespace, head, row)
         finally:
             self._pool.give_back(session)
 

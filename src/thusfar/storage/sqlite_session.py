@@ -21,7 +21,7 @@ from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE
 from thusfar.storage.fulltext import Abandon
 from thusfar.storage.fulltext_sql import SECURE_DELETE, ends_threads
-from thusfar.storage.heads import Heads
+from thusfar.storage.heads import Heads, guessed
 from thusfar.storage.migrations import (
     NEWEST,
     SCHEMA_SQL,
@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import GUESSED, POSITION_BITS, HeadRow, branch_of, follows
+from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated
@@ -207,7 +207,8 @@ class Session:
     def _append(self, ask: q.AppendGroup) -> bool:
         before, heads, namespace = ask.before, self.shared.heads, self.sql.namespace
         if before is not None and not self._writing and len(ask.nodes) == 1:
-            return self.append_following(namespace, ask, before.base)
+            head = guessed(ask.head, before.base)
+            return self.append_following(namespace, head, astuple(ask.nodes[0]))
         try:
             stored = self._store_group(namespace, ask)
         except apsw.ConstraintError:
@@ -222,19 +223,18 @@ class Session:
             self.undo()
         return stored
 
-    def append_following(self, namespace: str, ask: q.AppendGroup, base: int) -> bool:
-        """Store one message behind a remembered head.
+    def append_following(self, namespace: str, head: HeadRow, row: tuple[Any, ...]) -> bool:
+        """Store one message behind a remembered head, whose base its new head has.
 
         One statement is a transaction of its own, begun with the lock of the file.
         """
-        head, shared = ask.head, self.shared
+        shared, heads = self.shared, self.shared.heads
         key = (namespace, head.thread_id, head.owner)
-        held = (*key, head.node >> POSITION_BITS, base)
         if self.busy or shared.read_only or not shared.writer.acquire(False):
             self._begin_turn()
         try:
-            node = astuple(ask.nodes[0])
-            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *node, *held))
+            held = (*key, head.node >> POSITION_BITS, head.base)
+            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *row, *held))
             stored = self.connection.changes() == 1
         except apsw.ConstraintError:
             stored = False
@@ -244,11 +244,11 @@ class Session:
             self.busy = self._writing = False
             shared.writer.release()
         if not stored:
-            shared.heads.mistrust(namespace, head)
-        elif head.tip == GUESSED and key in shared.heads.rows:
-            shared.heads.rows[key] = head  # as `follow` made it of the remembered one
+            heads.mistrust(namespace, head)
+        elif key in heads.rows:
+            heads.rows[key] = head
         else:
-            shared.heads.remember(namespace, ask)
+            heads.keep(key, head)
         return stored
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:

@@ -8,8 +8,9 @@ Source:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
+from thusfar.facts import Facts
 from thusfar.storage.questions import AppendGroup
 from thusfar.storage.rows import (
     BOUNDARY,
@@ -21,72 +22,93 @@ from thusfar.storage.rows import (
     HeadRow,
     NodeRow,
 )
-from thusfar.thread.preparing import Prepared
+from thusfar.thread.ids import made_id
+from thusfar.thread.preparing import Prepared, with_id
 from thusfar.thread.tracking import extended, facts_of_stored, turn_after
 
 LAST_POSITION: Final = POSITION_MASK - 1_000_000  # room for the longest group
 
 
-def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
-    """Say what one message behind a head changes.
+def behind(
+    head: HeadRow, facts: Facts, message_id: str | None, digest: bytes, at: int
+) -> HeadRow | None:
+    """Say where an owner stands after one plain message.
 
     Args:
-        head: The owner's head.
-        one: The message.
+        head: Where the owner stands.
+        facts: Of the message.
+        message_id: Its id; `None` lets one be made.
+        digest: Its digest, 32 bytes.
         at: When it is appended. Unit: milliseconds since 1970, UTC.
 
     Returns:
-        The write; `None` for messages and heads about which more has to be known.
+        The owner's next head; `None` for messages and heads about which more has to be known.
     """
     if head.pending or head.flags & (LEADS | SPENT) or not head.tip:
         return None
-    facts = facts_of_stored(one.message)
     if facts.calls or facts.results or facts.leads:
         return None
-    if not head.node or head.node & POSITION_MASK >= LAST_POSITION:
+    last = head.node
+    if not last or last & POSITION_MASK >= LAST_POSITION:
         return None
-    node, depth = head.node + 1, head.depth + 1
+    depth, salt = head.depth + 1, head.salt
     turn, run, flags = turn_after(head.turn, head.run, head.flags, depth, facts)
-    flags |= BOUNDARY
-    chain, live = extended(head.chain, one.digest, head.salt), head.messages + 1
-    message_id, body = one.at(node)
-    moved = HeadRow(
+    return HeadRow(
         head.thread_id,
         head.owner,
         head.revision + 1,
-        node,
-        message_id,
+        last + 1,
+        made_id(last + 1) if message_id is None else message_id,
         depth,
         turn,
         depth,
         run,
-        flags,
+        flags | BOUNDARY,
         "",
-        chain,
-        live,
-        head.salt,
+        extended(head.chain, digest, salt),
+        head.messages + 1,
+        salt,
         at,
         GUESSED,
         head.base,
     )
-    row = NodeRow(
-        node,
-        one.key,
-        message_id,
+
+
+def row_at(head: HeadRow, key: bytes | None, digest: bytes, body: str) -> tuple[Any, ...]:
+    """Give the fields of the `NodeRow` on which `behind` put a head.
+
+    Args:
+        head: What `behind` returned.
+        key: As on `NodeRow`.
+        digest: Of the message.
+        body: The message as stored JSON, with its id.
+    """
+    return (
+        head.node,
+        key,
+        head.head_id,
         LIVE,
         0,
         1,
-        at,
-        depth,
-        turn,
-        depth,
-        run,
-        flags,
-        "",
+        head.updated_at,
+        head.depth,
+        head.turn,
+        head.exchange,
+        head.run,
+        head.flags,
+        head.pending,
         0,
-        one.digest,
-        chain,
-        live,
+        digest,
+        head.chain,
+        head.messages,
         body,
     )
-    return AppendGroup(moved, head, (row,))
+
+
+def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
+    """Say what one message behind a head changes; arguments and `None` as of `behind`."""
+    moved = behind(head, facts_of_stored(one.message), one.message.id, one.digest, at)
+    if moved is None:
+        return None
+    body = one.body if one.given else with_id(one.body, moved.head_id)
+    return AppendGroup(moved, head, (NodeRow(*row_at(moved, one.key, one.digest, body)),))

@@ -17,7 +17,7 @@ from thusfar.messages import Message, Part
 from thusfar.storage.base import Store, check_id
 from thusfar.thread import appending, listing, moving, reading
 from thusfar.thread.paths import Context
-from thusfar.thread.preparing import Messages, prepare
+from thusfar.thread.preparing import Messages, as_messages
 from thusfar.thread.replaying import HEAD, After
 from thusfar.thread.shortcut import append_at_once
 from thusfar.thread.values import (
@@ -311,14 +311,12 @@ class SyncThread:
         """Store one causal group durably, exactly once; see `Thread.append`."""
         thread = self._thread
         ctx, store = thread._context, thread.store
-        group = prepare(ctx, messages)
-        if after is HEAD and len(group) == 1:
+        group = (messages,) if type(messages) is Message else as_messages(messages)
+        if len(group) == 1 and after is HEAD:
             commit = append_at_once(store, ctx, group[0])
             if commit is not None:
                 return commit
-        return store.run(
-            appending.append_group_steps(ctx, store.clock, group, after=after, open=open)
-        )
+        return store.run(appending.append_steps(ctx, store.clock, group, after=after, open=open))
 
     commit_turn = blocking(Thread.commit_turn)
     read = blocking(Thread.read)

@@ -38,7 +38,7 @@ _serials = _Serials()
 
 def made_id(node: int) -> str:
     """Make the id of a message that got none, for the node where it will be stored."""
-    return "msg_%016x%016x" % (node, _serials.next())  # noqa: UP031 - a third faster than f"…"
+    return _PREFIX + (node << 64 | _serials.next()).to_bytes(16, "big").hex()
 
 
 def node_in(message_id: str) -> int:

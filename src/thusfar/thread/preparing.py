@@ -51,8 +51,13 @@ class Prepared(msgspec.Struct, frozen=True, gc=False):
         message_id = self.message.id
         if message_id is None:
             message_id = made_id(node)
-            return message_id, f'{self.body[:-1]},"id":"{message_id}"}}'
+            return message_id, with_id(self.body, message_id)
         return message_id, self.body
+
+
+def with_id(body: str, message_id: str) -> str:
+    """Write an id that was made here into a body that has none."""
+    return f'{body[:-1]},"id":"{message_id}"}}'
 
 
 def prepare(ctx: Context, messages: Messages) -> tuple[Prepared, ...]:
