@@ -49,7 +49,7 @@ _ERRORS = {
     "CORRUPT_RECORD": "A stored record or the database file was damaged.",
     "SCHEMA_TOO_NEW": "The database was written by a newer version.",
     "SUMMARY_FAILED": "A summary could not be made within its attempts.",
-    "PREPARATION_FAILED": "A hook of a step raised or took too long.",
+    "PREPARATION_FAILED": "A hook of a step, or an approval check, raised or took too long.",
     "RESOURCE_UNAVAILABLE": "A hook could not read a resource.",
     "REQUEST_INSPECTION_UNAVAILABLE": "No receipt of that request is kept.",
     "PROCESS_ERROR": "A process could not do what was asked.",

@@ -107,7 +107,7 @@ class SummaryFailedError(HistoryError):
 
 
 class PreparationError(HistoryError):
-    """A hook that amends a request raised or took too long; nothing was sent."""
+    """A hook, or a function that decides about approval, raised or took too long."""
 
     code = "PREPARATION_FAILED"
 

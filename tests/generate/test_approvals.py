@@ -4,11 +4,30 @@ from __future__ import annotations
 
 import pytest
 
-from thusfar import Message, Scripted, Text, Thread, ToolCall, generate_sync, open_store, tool
-from thusfar.errors import OptionsError
+from thusfar import (
+    Message,
+    Scripted,
+    Text,
+    Thread,
+    ToolCall,
+    generate,
+    generate_sync,
+    open_store,
+    stream,
+    stream_sync,
+    tool,
+)
+from thusfar.errors import OptionsError, PreparationError
 from thusfar.messages import ToolResult
+from thusfar.models.gemini import Gemini
+from thusfar.testing.loopback import Answer, LoopbackServer
+
+pytestmark = pytest.mark.anyio
 
 PAY = ToolCall("c", "pay", '{"amount": 1}')
+CALL, LATER = (ToolCall(None, "pay", f'{{"amount": {amount}}}') for amount in (1, 2))
+COLORS = ("sync", "async", "sync stream", "stream")
+PLACES = ("sqlite", "postgres")
 
 
 @tool(needs_approval=True)
@@ -137,12 +156,139 @@ def test_a_call_whose_tool_is_not_here_cannot_be_allowed(thread):
 
 @pytest.mark.parametrize("call_id", [None, ""])
 def test_calls_without_ids_are_answered_in_order(call_id, thread):
-    """GE-7."""
+    """GE-9."""
     calls = [ToolCall(call_id, "pay", f'{{"amount": {amount}}}') for amount in (1, 2)]
     model = Scripted([tuple(calls), "Done."], dialect="gemini")
 
     paused = generate_sync("Pay.", model=model, thread=thread, tools=[pay])
-    allowed = {call.id or call.name: True for call in paused.pending}
+    allowed = {call.id: True for call in paused.pending}
     generate_sync(model=model, thread=thread, tools=[pay], approvals=allowed)
 
     assert [text for _, text in told(thread)] == ["paid 1", "paid 2"]
+
+
+@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("place", PLACES)
+async def test_of_two_calls_without_ids_one_is_allowed_in_another_process(place, color, request):
+    """GE-9."""
+    url = request.getfixturevalue("postgres_url") if place == "postgres" else None
+    address = url or f"sqlite:///{request.getfixturevalue('tmp_path') / 'threads.db'}"
+    name = f"approvals-{color}"
+    with LoopbackServer([Answer(tool_calls=(CALL, LATER)), "Done."]) as server:
+        paused = await run(color, address, name, server, words="Pay both.")
+        assert [(call.id, call.arguments) for call in paused.pending] == [
+            ("pay", '{"amount":1}'),
+            ("pay_2", '{"amount":2}'),
+        ]
+        await run(color, address, name, server, approvals={"pay": True, "pay_2": False})
+        sent = server.requests[-1].body["contents"]
+        assert [each.findings for each in server.requests] == [(), ()]
+    answers = [part["functionResponse"]["response"] for part in sent[2]["parts"]]
+    assert answers == [{"output": "paid 1"}, {"error": "The call was not allowed."}]
+
+
+def test_a_result_never_answers_an_earlier_call_without_an_id_that_waits(thread):
+    """GE-9."""
+    ran = []
+
+    @tool(needs_approval=lambda said: said["amount"] > 100, name="pay")
+    def limited(amount: int) -> str:
+        ran.append(amount)
+        return f"paid {amount}"
+
+    calls = [ToolCall(None, "pay", f'{{"amount": {amount}}}') for amount in (1, 500, 2)]
+    model = Scripted([tuple(calls), "Done."], dialect="gemini")
+
+    paused = generate_sync("Pay.", model=model, thread=thread, tools=[limited])
+    assert ran == [1]
+    assert [call.arguments for call in paused.pending] == ['{"amount":500}', '{"amount":2}']
+    generate_sync(
+        model=model, thread=thread, tools=[limited], approvals={"pay": False, "pay_2": True}
+    )
+
+    assert [text for _, text in told(thread)] == ["paid 1", "The call was not allowed.", "paid 2"]
+
+
+def test_a_call_waits_behind_more_results_than_one_look_at_the_thread_finds(thread):
+    """GE-9."""
+
+    def look(at: int) -> str:
+        return f"seen {at}"
+
+    calls = [ToolCall(f"look_{at}", "look", f'{{"at": {at}}}') for at in range(100)]
+    first = Scripted([(PAY, *calls)])
+    generate_sync("Look.", model=first, thread=thread, tools=[pay, look])
+
+    generate_sync(
+        model=Scripted(["Done."]), thread=thread, tools=[pay, look], approvals={"c": True}
+    )
+
+    assert told(thread)[-1] == ("c", "paid 1")
+
+
+@pytest.mark.parametrize("color", COLORS)
+@pytest.mark.parametrize("decided", ["raises", "says nothing", "raises later", "is later"])
+async def test_nothing_runs_where_nobody_can_say_whether_a_call_waits(decided, color, thread):
+    """GE-9."""
+    ran = []
+
+    def decide(said):
+        if "raises" in decided:
+            raise KeyError("secret")
+        return True if decided == "is later" else None
+
+    async def decide_later(said):
+        return decide(said)
+
+    @tool(needs_approval=decide_later if "later" in decided else decide, name="pay")
+    def guarded(amount: int) -> str:
+        ran.append(amount)
+        return "paid"
+
+    def free() -> str:
+        ran.append("free")
+        return "done"
+
+    model = Scripted([(ToolCall("f", "free"), PAY), "Done."])
+    options = {"model": model, "thread": thread, "tools": [guarded, free]}
+    if decided == "is later":
+        assert [call.id for call in (await call_in(color, "Pay.", **options)).pending] == ["c"]
+        return
+    with pytest.raises(PreparationError) as raised:
+        await call_in(color, "Pay.", **options)
+
+    assert raised.value.facts == {"reason": "approval", "tool": "pay"}
+    assert "secret" not in str(raised.value)
+    assert isinstance(raised.value.__cause__, KeyError) is ("raises" in decided)
+    assert ran == []
+    assert thread.sync.read().messages == ()
+
+
+async def call_in(color, words=None, **options):
+    """Generate in one of the four ways."""
+    match color:
+        case "sync":
+            return generate_sync(words, **options)
+        case "async":
+            return await generate(words, **options)
+        case "sync stream":
+            return stream_sync(words, **options).result()
+    return await stream(words, **options).result()
+
+
+async def run(color, address, name, server, *, words=None, approvals=None):
+    """Generate with everything made anew, as another process would."""
+    model = Gemini("gemini-2.5-pro", base_url=server.base_url("gemini"), api_key="a-key")
+    store = open_store(address)
+    try:
+        return await call_in(
+            color,
+            words,
+            model=model,
+            thread=Thread(name, store=store),
+            tools=[pay],
+            approvals=approvals,
+        )
+    finally:
+        await model.aclose()
+        await store.aclose()

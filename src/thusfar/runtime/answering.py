@@ -22,6 +22,7 @@ from thusfar.planner.recall import RECALL
 from thusfar.runtime.calling import call_within
 from thusfar.runtime.execution import (
     Ask,
+    AskApproval,
     AskPiece,
     PlanRequest,
     ReadTail,
@@ -32,7 +33,15 @@ from thusfar.runtime.execution import (
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.planning import plan, plan_sync
 from thusfar.runtime.telling import log_once
-from thusfar.runtime.tools import Tool, error_text, read_arguments, result_message
+from thusfar.runtime.tools import (
+    Tool,
+    approval_question,
+    error_text,
+    read_arguments,
+    require_decision,
+    result_message,
+    undecided,
+)
 from thusfar.thread import Thread
 from thusfar.thread.values import ThreadCommit
 
@@ -54,6 +63,8 @@ class Answers:
                 if question.events is None:
                     question.events = self._events = model.stream_sync(arguments)
                 return next(question.events, None)
+            case AskApproval(calls=calls):
+                return [drive(_decided(made, call), _called) for made, call in calls]
             case RunTools(calls=calls, planned=planned):
                 return [drive(_ran(made, call, planned), _called) for made, call in calls]
             case ReadTail(thread=thread, newest=newest):
@@ -77,6 +88,8 @@ class Answers:
                 if question.events is None:
                     question.events = self._events = model.stream(arguments)
                 return await anext(question.events, None)
+            case AskApproval(calls=calls):
+                return [await adrive(_decided(made, call), _acalled) for made, call in calls]
             case RunTools(calls=calls, planned=planned):
                 return await _together(
                     [adrive(_ran(made, call, planned), _acalled) for made, call in calls]
@@ -152,6 +165,24 @@ def _ran(made: Tool | None, call: ToolCall, planned: Planned | None) -> Steps[Me
         if made.on_error == "raise":
             raise
         return result_message(call, error_text(error), is_error=True)
+
+
+def _decided(made: Tool | None, call: ToolCall) -> Steps[bool]:
+    """Find out whether a call waits for approval.
+
+    Raises:
+        PreparationError: `PREPARATION_FAILED`, when the function that decides it raised, or did
+            not decide.
+    """
+    asked = approval_question(made, call)
+    if made is None or isinstance(asked, bool):
+        return bool(asked)
+    try:
+        said = yield _Call(asked)
+    except Exception as error:
+        message = "A function that decides about approval raised an error."
+        raise undecided(made, message) from error
+    return require_decision(made, said)
 
 
 def _called(question: Any) -> Any:

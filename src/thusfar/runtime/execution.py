@@ -42,7 +42,7 @@ class GenerateOptions(TypedDict, total=False):
         max_output_tokens: Another output limit.
         max_steps: Most requests in the turn.
         max_retries: How often an answer that does not fit the output is asked for anew.
-        approvals: What became of pending calls, by id.
+        approvals: What became of pending calls, by the ids that `Result.pending` has.
         prepare_step: Amends a request before it is planned; see `plan`.
         resources: What that function may read, by name; see `plan`.
         counter: How tokens are counted; see `plan`.
@@ -159,7 +159,12 @@ class Execution:
         """Read the newest of the caller's messages, for calls that wait."""
         if not self.messages or self.planned_in is None:
             return []
-        return [self.planned_in.lift(message) for message in self.messages[-TAIL:]]
+        read, newest = self.planned_in.lift, TAIL
+        while True:
+            messages = [read(message) for message in self.messages[-newest:]]
+            if newest >= len(self.messages) or any(m.role != "tool" for m in messages):
+                return messages
+            newest *= 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +197,13 @@ class AskPiece:
     model: Any
     arguments: Mapping[str, Any]
     events: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class AskApproval:
+    """Ask which calls wait for somebody to allow them; the answer is a list, in their order."""
+
+    calls: Sequence[tuple[Tool | None, ToolCall]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from thusfar.runtime.accepting import Rejected, accepted_output, correction, rej
 from thusfar.runtime.execution import (
     TAIL,
     Ask,
+    AskApproval,
     AskPiece,
     Execution,
     PlanRequest,
@@ -37,11 +38,18 @@ from thusfar.runtime.execution import (
     Taken,
 )
 from thusfar.runtime.hooks import invalid, tool_names
-from thusfar.runtime.pending import calls_wait, decided, distinct_calls, pending_calls
+from thusfar.runtime.pending import (
+    call_names,
+    calls_wait,
+    decided,
+    distinct_calls,
+    pending_calls,
+    waits_behind,
+)
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.prompts import nothing_to_say
 from thusfar.runtime.results import AnswerRejected, Result, Step, StepPlanned, ToolAnswered
-from thusfar.runtime.tools import Tool, approval_needed
+from thusfar.runtime.tools import Tool
 
 SHORTER: Final = 0.8  # of a request that the provider found too long; counts err by less than this
 
@@ -199,30 +207,29 @@ class Turn:
     def _tool_round(self, planned: Planned, calls: Sequence[ToolCall]) -> Steps[list[ToolCall]]:
         """Run the calls that may be run; what has to wait comes back."""
         offered = {name for each in planned.tools for name in tool_names(each)}
+        box = self.run.toolbox
+        chosen = [(box.get(c.name) if c.name in offered else None, c) for c in calls]
+        needed: list[bool] = yield AskApproval(chosen)
         waiting: list[ToolCall] = []
         running: list[tuple[Tool | None, ToolCall]] = []
-        for call in calls:
-            made = self.run.toolbox.get(call.name) if call.name in offered else None
+        for (made, call), needs in zip(chosen, needed, strict=True):
             elsewhere = made is None and call.name in offered and call.name != RECALL
-            if elsewhere or (made is not None and approval_needed(made, call)):
+            if elsewhere or needs or waits_behind(call, waiting):
                 waiting.append(call)
             else:
                 running.append((made, call))
         if not waiting:
             self._require_room()
-        yield from self._run(planned, running)
-        return waiting
-
-    def _run(
-        self, planned: Planned | None, running: Sequence[tuple[Tool | None, ToolCall]]
-    ) -> Steps[None]:
-        if not running:
-            return
         results: list[Message] = yield RunTools(running, planned)
         for message in results:
-            self.said.append(_Said(message, kept=True))
-            if self.run.streaming:
-                yield Emit(ToolAnswered(message))
+            yield from self._answer(message)
+        return waiting
+
+    def _answer(self, message: Message) -> Steps[None]:
+        """Take in what a tool returned."""
+        self.said.append(_Said(message, kept=True))
+        if self.run.streaming:
+            yield Emit(ToolAnswered(message))
 
     def _resume(self) -> Steps[None]:
         """Answer the calls that waited, as the caller says."""
@@ -230,31 +237,45 @@ class Turn:
         if not run.approvals:
             yield from self._require_question()
             return
-        if run.thread is not None:
-            transcript = yield ReadTail(run.thread, TAIL)
-            messages, self.behind = transcript.messages, transcript.head or ""
-        else:
-            messages = run.tail()
-        waiting = pending_calls(messages)
-        known = {call.id or call.name for call in waiting}
-        if known != set(run.approvals):
+        waiting = yield from self._waiting()
+        names = call_names(waiting)
+        if set(names) != set(run.approvals):
             raise OptionsError(
                 "The approvals were not those of the calls that wait.",
                 fix="Pass one approval for each pending call, by its id.",
                 option="approvals",
-                pending=len(known),
+                pending=len(names),
             )
-        allowed: list[tuple[Tool | None, ToolCall]] = []
-        for call in waiting:
-            said = run.approvals[call.id or call.name]
-            if said is not True:
-                self.said.append(_Said(decided(call, said), kept=True))
-            elif call.name in run.toolbox:
-                allowed.append((run.toolbox[call.name], call))
+        said = [run.approvals[name] for name in names]
+        allowed = [call for call, each in zip(waiting, said, strict=True) if each is True]
+        if any(call.name not in run.toolbox for call in allowed):
+            raise _not_here()
+        given = [
+            None if each is True else decided(call, each)
+            for call, each in zip(waiting, said, strict=True)
+        ]
+        running = [(run.toolbox[call.name], call) for call in allowed]
+        results: list[Message] = yield RunTools(running, None)
+        ran = iter(results)
+        for message in given:  # calls without ids are answered in their order
+            if message is not None:
+                self.said.append(_Said(message, kept=True))
             else:
-                raise _not_here()
-        yield from self._run(None, allowed)
+                yield from self._answer(next(ran))
         self.reason = "tool-result"
+
+    def _waiting(self) -> Steps[list[ToolCall]]:
+        """Find the calls that wait, however many results stand behind them already."""
+        run, newest = self.run, TAIL
+        if run.thread is None:
+            return pending_calls(run.tail())
+        while True:
+            transcript = yield ReadTail(run.thread, newest)
+            waiting = pending_calls(transcript.messages)
+            if len(waiting) >= transcript.open_calls or len(transcript.messages) < newest:
+                self.behind = transcript.head or ""
+                return waiting
+            newest *= 4
 
     def _require_question(self) -> Steps[None]:
         """Without words of its own, a turn answers the newest question of the thread.
@@ -288,7 +309,10 @@ class Turn:
             steps=tuple(self.steps),
             usage=usage,
             finish=reply.finish,
-            pending=pending,
+            pending=tuple(
+                msgspec.structs.replace(call, id=name)
+                for call, name in zip(pending, call_names(pending), strict=True)
+            ),
             warnings=_warnings(self.steps),
         )
         first = self.first

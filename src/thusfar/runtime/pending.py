@@ -52,22 +52,42 @@ def distinct_calls(reply: ModelReply) -> ModelReply:
     ids = [call.id for call in calls if call.id is not None]
     if len(ids) == len(set(ids)):
         return reply
-    used, seen = set(ids), set[str]()
+    names = iter(call_names(calls))
 
     def own(part: Any) -> Any:
-        if not isinstance(part, ToolCall) or part.id is None:
+        if not isinstance(part, ToolCall):
             return part
-        made, number = part.id, 1
-        while made in seen or (number > 1 and made in used):
-            number += 1
-            made = f"{part.id or part.name}_{number}"
-        seen.add(made)
-        return part if made == part.id else msgspec.structs.replace(part, id=made)
+        name = next(names)
+        return part if part.id is None else msgspec.structs.replace(part, id=name)
 
     messages = tuple(
         msgspec.structs.replace(each, parts=tuple(map(own, each.parts))) for each in reply.messages
     )
     return msgspec.structs.replace(reply, messages=messages)
+
+
+def call_names(calls: Sequence[ToolCall]) -> list[str]:
+    """Name the calls that wait, each by its own id; one without an id by its tool, and numbered.
+
+    Example:
+        >>> call_names([ToolCall("a", "pay"), ToolCall(None, "pay"), ToolCall(None, "pay")])
+        ['a', 'pay', 'pay_2']
+    """
+    used, seen = {call.id for call in calls}, set[str]()
+    names: list[str] = []
+    for call in calls:
+        name, number = call.id or call.name, 1
+        while name in seen or (name in used and name != call.id):
+            number += 1
+            name = f"{call.id or call.name}_{number}"
+        seen.add(name)
+        names.append(name)
+    return names
+
+
+def waits_behind(call: ToolCall, waiting: Sequence[ToolCall]) -> bool:
+    """Tell whether a call must wait since one of its name does, which its result would answer."""
+    return not call.id and any(not each.id and each.name == call.name for each in waiting)
 
 
 def decided(call: ToolCall, said: Any) -> Message:

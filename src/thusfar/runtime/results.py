@@ -48,7 +48,8 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
         usage: All steps together.
         finish: Why the last answer ended.
         pending: Calls that wait: for approval, or for whoever runs those tools. Go on with
-            `approvals=`.
+            `approvals=` by their ids; a call that came without one has the name of its tool here,
+            numbered from the second on.
         thread_commit: Proof that the turn is stored; `None` without a thread.
         warnings: Of all receipts and of the commit, each once.
     """

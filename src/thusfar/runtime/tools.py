@@ -19,7 +19,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from thusfar.codec import json_text, parse_json, to_json
-from thusfar.errors import OptionsError, TranscriptError
+from thusfar.errors import OptionsError, PreparationError, TranscriptError
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
 
 _NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")
@@ -39,7 +39,8 @@ class Tool:
         function: Called with the arguments by name; sync or async. What it returns is the result:
             text, a part or a list of parts, or any JSON value.
         needs_approval: Whether a call waits until somebody allows it; a function of the
-            arguments decides each time.
+            arguments, sync or async, decides each time with `True` or `False`. When it raises or
+            gives anything else, the turn ends.
         on_error: `tell`: what it raises becomes an error result, with the class and the words of
             the exception; `raise`: it ends the request.
         read: Turns the arguments, as JSON values, into those of the function.
@@ -49,7 +50,7 @@ class Tool:
     description: str
     parameters: Mapping[str, Any]
     function: Callable[..., Any]
-    needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False
+    needs_approval: bool | Callable[[Mapping[str, Any]], Any] = False
     on_error: Literal["tell", "raise"] = "tell"
     read: Callable[[Mapping[str, Any]], Mapping[str, Any]] = dict
 
@@ -68,7 +69,7 @@ def tool(
     name: str | None = None,
     description: str | None = None,
     parameters: Mapping[str, Any] | None = None,
-    needs_approval: bool | Callable[[Mapping[str, Any]], bool] = False,
+    needs_approval: bool | Callable[[Mapping[str, Any]], Any] = False,
     on_error: Literal["tell", "raise"] = "tell",
 ) -> Any:
     """Make a tool of a function; its parameters and their types make the schema.
@@ -279,12 +280,38 @@ def read_arguments(made: Tool, call: ToolCall) -> Mapping[str, Any] | str:
         return f"The arguments did not fit the schema: {error}"
 
 
-def approval_needed(made: Tool, call: ToolCall) -> bool:
-    """Tell whether a call waits for approval; one that cannot be read does not, it is refused."""
+def approval_question(made: Tool | None, call: ToolCall) -> bool | Callable[[], Any]:
+    """Tell whether a call waits for approval, or give the function that decides it.
+
+    A call of no tool, and one that cannot be read, does not wait: it is refused.
+    """
+    if made is None:
+        return False
     if isinstance(made.needs_approval, bool):
         return made.needs_approval
     arguments = read_arguments(made, call)
-    return not isinstance(arguments, str) and bool(made.needs_approval(arguments))
+    return False if isinstance(arguments, str) else partial(made.needs_approval, arguments)
+
+
+def require_decision(made: Tool, said: Any) -> bool:
+    """Check what a function decided about approval; only `True` and `False` do.
+
+    Raises:
+        PreparationError: `PREPARATION_FAILED`, for anything else.
+    """
+    if isinstance(said, bool):
+        return said
+    raise undecided(made, f"A function that decides about approval gave a {type(said).__name__}.")
+
+
+def undecided(made: Tool, message: str) -> PreparationError:
+    """Make the error for a call about which nobody can say whether it waits."""
+    return PreparationError(
+        message,
+        fix="Correct needs_approval of the tool; no tool of the answer was run.",
+        reason="approval",
+        tool=made.name,
+    )
 
 
 def result_message(call: ToolCall, made: Any, *, is_error: bool = False) -> Message:
