@@ -177,12 +177,39 @@ def test_adaptive_goes_back_to_the_messages_of_a_segment_of_many_chunks_too():
     for end in range(2, 82, 2):
         talk.calls.clear()
         artifact = talk.make(talk.job(summarize.adaptive(), end, artifact))
-        again += len(talk.calls) > 2 and talk.calls[1].start == 0
+        again += len(talk.calls) > 1 and talk.calls[0].start == 0
         assert artifact.generation <= DRIFT_BOUND
         assert artifact.spent_tokens <= artifact.source_tokens + 2 * 500 * artifact.ranges
 
     assert len(artifact.segments) == 1
     assert again >= 3
+
+
+def test_adaptive_begins_a_segment_of_its_own_where_the_messages_cannot_be_paid_for_again():
+    talk = Conversation(40, words=20)
+    artifact = None
+    for end in range(2, 2 * (DRIFT_BOUND + 3), 2):
+        job = talk.job(summarize.adaptive(), end, artifact, max_tokens=60)
+        artifact = talk.make(job, lambda call: "s " * (35 if call.purpose == "segment" else 52))
+
+    border = 2 * (DRIFT_BOUND + 1)
+    assert [(s.start, s.end, s.generation) for s in artifact.segments] == [
+        (0, border, DRIFT_BOUND),
+        (border, border + 2, 0),
+    ]
+    assert artifact.spent_tokens <= artifact.source_tokens + 2 * 60 * artifact.ranges
+
+
+def test_hierarchical_puts_a_piece_of_few_words_into_the_last_segment():
+    talk = Conversation(9, words=5)
+
+    def wordy(call: SupportCall) -> str:
+        return "s " * (16 if call.end == 18 else 40)
+
+    artifact = talk.make(talk.job(summarize.hierarchical(), 18), wordy)
+
+    assert talk.purposes == ["segment", "segment", "segment", "update"]
+    assert [(s.start, s.end) for s in artifact.segments] == [(0, 18)]
 
 
 def test_regenerate_reads_the_whole_range_each_time():

@@ -29,6 +29,7 @@ from thusfar.planner.recall import recall_tool
 from thusfar.planner.shortening import shorten_before
 from thusfar.planner.sizes import Sizes
 from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
+from thusfar.summaries.making import reread_from
 from thusfar.summaries.rendering import fenced_summary
 from thusfar.summaries.values import SummaryJob
 
@@ -313,7 +314,9 @@ class Forms:
         begin = base.messages if base is not None else 0
         anew = model.identity.native or model.identity.strategy == "regenerate"
         whole = anew or self.summary.keep_user is not None
-        self._look_back(self.system if whole else self.system + begin)
+        adapts = model.identity.strategy == "adaptive"
+        start = 0 if whole else (reread_from(base) if adapts else begin)
+        self._look_back(self.system + start)
         return SummaryJob(
             key=artifact_key(model.identity.digest, chain),
             identity=model.identity,
@@ -386,6 +389,11 @@ class Forms:
             for place in range(start, end):
                 shown += shorter.get(place) or self.view.messages(((place, place + 1),))
         return shown
+
+    def regenerated(self, artifact: Artifact) -> int:
+        """Tokens that the summary model reads when the range up to the cut is made anew."""
+        end = self.system + artifact.messages
+        return artifact.source_tokens + self.weigh(((end, max(end, self.cut)),))
 
     def stale_by(self, artifact: Artifact) -> int:
         """Messages between the end of a summary and the coming cut."""

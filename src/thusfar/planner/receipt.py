@@ -38,7 +38,8 @@ class HistoryEvidence(msgspec.Struct, frozen=True, kw_only=True):
         covered: Messages the summary covers.
         stale: Messages between the end of the summary and the coming cut.
         generation: How often the summary's most rewritten segment was summarised again.
-        drift_bound: The generation at which `adaptive()` goes back to the messages.
+        drift_bound: How often `adaptive()` rewrites a text with new pieces; each merge of eight
+            texts adds one.
         regenerate_tokens: What `regenerate()` costs each time it runs. Unit: tokens.
     """
 

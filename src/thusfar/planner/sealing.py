@@ -176,7 +176,7 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
     assert forms is not None
     artifact = held.artifact if isinstance(held, Form) else None
     kind = forms.summary.strategy.kind
-    regenerate = forms.weigh(((forms.system, forms.cut),)) if kind == "regenerate" else None
+    regenerate = forms.regenerated(artifact) if artifact and kind == "regenerate" else None
     return HistoryEvidence(
         source=source.kind,
         policy="managed",
@@ -188,7 +188,7 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
         stale=forms.stale_by(artifact) if artifact else 0,
         generation=artifact.generation if artifact else None,
         drift_bound=DRIFT_BOUND if artifact and kind == "adaptive" else None,
-        regenerate_tokens=regenerate if artifact else None,
+        regenerate_tokens=regenerate,
     )
 
 

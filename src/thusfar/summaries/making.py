@@ -10,7 +10,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Final
 
 import msgspec
@@ -20,27 +20,24 @@ from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
 from thusfar.messages import Message
 from thusfar.summaries.accepting import accepted, failed
+from thusfar.summaries.asking import Work, room_for_data
 from thusfar.summaries.chunks import Chunk, chunks_of, whole_range
 from thusfar.summaries.instructions import (
     merge_prompt,
     segment_prompt,
     source_prompt,
-    system_words,
     update_prompt,
 )
 from thusfar.summaries.rendering import masked
 from thusfar.summaries.values import (
     CHUNK_TOKENS,
     MERGE_WIDTH,
-    OUTPUT_ROOM,
     NativeCall,
-    Purpose,
     ReadRange,
     Reason,
     SourceJob,
     SummaryJob,
     SupportAnswer,
-    SupportCall,
     SupportFailure,
 )
 
@@ -48,80 +45,6 @@ from thusfar.summaries.values import (
 # most its own size and twice the limit, which is the law of rolling summaries too.
 SEGMENT_SHARE: Final = (7, 8)
 DRIFT_BOUND: Final = 6  # rewritings after which adaptive() goes back to the messages themselves
-LEAST_DATA: Final = 64  # tokens of data that a call must have room for
-
-
-@dataclass(slots=True)
-class _Work:
-    """The state of one job: what it has spent and how its calls are named."""
-
-    job: SummaryJob | SourceJob
-    segments: list[Segment] = field(default_factory=list)
-    source: int = 0
-    spent: int = 0
-    retried: int = 0
-    ranges: int = 0
-    clipped: int = 0
-    support: list[str] = field(default_factory=list)
-
-    def ask(
-        self,
-        purpose: Purpose,
-        prompt: str,
-        *,
-        cost: int,
-        most: int,
-        replaced: int,
-        span: tuple[int, int] = (0, 0),
-    ) -> Steps[tuple[str, int]]:
-        """Ask for a text until one is accepted or the attempts are used up.
-
-        Raises:
-            SummaryFailedError: `SUMMARY_FAILED`, with the cause of the last attempt.
-        """
-        options, measure = self.job.options, self.job.measure
-        system = system_words(options.instructions)
-        size = measure.text(system) + measure.text(prompt)
-        reasons: list[Reason] = []
-        cause: Exception | None = None
-        for attempt in range(1, options.attempts + 1):
-            call = SupportCall(
-                purpose=purpose,
-                system=system,
-                prompt=prompt,
-                max_output_tokens=options.max_tokens * OUTPUT_ROOM,
-                input_tokens=size,
-                start=span[0],
-                end=span[1],
-                attempt=attempt,
-            )
-            answer: SupportAnswer | SupportFailure = yield call
-            if answer.request_id:
-                self.support.append(answer.request_id)
-            judged = accepted(answer, most=most, replaced=replaced, measure=measure)
-            if isinstance(judged, tuple):
-                self.spent += cost + judged[1]
-                return judged
-            self.retried += cost
-            if isinstance(answer, SupportAnswer):
-                self.retried += measure.text(answer.text)
-            cause = answer.error if isinstance(answer, SupportFailure) else None
-            reasons.append(judged)
-        raise failed(reasons, call, cause)
-
-
-def room_for_data(job: SummaryJob | SourceJob, *, carried: int) -> int:
-    """Compute how many tokens of data a call of this job may hold.
-
-    Args:
-        job: What is to be made.
-        carried: Most tokens of summaries that the call carries as well.
-    """
-    if job.room is None:
-        return 2**53 - 1
-    words = job.measure.text(system_words(job.options.instructions))
-    words += job.measure.text(update_prompt("", "", most=job.options.max_tokens))
-    return max(LEAST_DATA, job.room - words - carried)
 
 
 def make_summary(job: SummaryJob) -> Steps[Artifact]:
@@ -130,7 +53,7 @@ def make_summary(job: SummaryJob) -> Steps[Artifact]:
     Raises:
         SummaryFailedError: `SUMMARY_FAILED`, when a text could not be had.
     """
-    work = _Work(job)
+    work = Work(job)
     if job.identity.native:
         yield from _native(work, job)
         return _artifact(work, job)
@@ -148,7 +71,7 @@ def make_summary(job: SummaryJob) -> Steps[Artifact]:
     return _artifact(work, job)
 
 
-def _artifact(work: _Work, job: SummaryJob) -> Artifact:
+def _artifact(work: Work, job: SummaryJob) -> Artifact:
     return Artifact(
         key=job.key,
         identity=job.identity.digest,
@@ -171,7 +94,7 @@ def _lineage(base: Artifact | None) -> tuple[str, ...]:
     return (base.key, *base.lineage)[: KEPT_SUPERSEDED + 1] if base else ()
 
 
-def _continue(work: _Work, base: Artifact) -> None:
+def _continue(work: Work, base: Artifact) -> None:
     work.segments = list(base.segments)
     work.source, work.spent, work.retried = (
         base.source_tokens,
@@ -181,17 +104,17 @@ def _continue(work: _Work, base: Artifact) -> None:
     work.ranges, work.clipped = base.ranges, base.clipped
 
 
-def _covered(work: _Work) -> int:
+def _covered(work: Work) -> int:
     return work.segments[-1].end if work.segments else 0
 
 
-def _took(work: _Work, chunk: Chunk) -> None:
+def _took(work: Work, chunk: Chunk) -> None:
     work.source += chunk.tokens
     work.ranges += 1
     work.clipped += chunk.clipped
 
 
-def _roll(work: _Work, job: SummaryJob) -> Steps[None]:
+def _roll(work: Work, job: SummaryJob) -> Steps[None]:
     """Bring one running summary up to date, range by range."""
     most = job.options.max_tokens
     room = room_for_data(job, carried=most)
@@ -199,7 +122,7 @@ def _roll(work: _Work, job: SummaryJob) -> Steps[None]:
         yield from _update(work, chunk, most)
 
 
-def _update(work: _Work, chunk: Chunk, most: int) -> Steps[None]:
+def _update(work: Work, chunk: Chunk, most: int) -> Steps[None]:
     """Put a range into the newest segment, or begin the first one."""
     _took(work, chunk)
     if not work.segments:
@@ -208,7 +131,7 @@ def _update(work: _Work, chunk: Chunk, most: int) -> Steps[None]:
     work.segments[-1] = yield from _extended(work, work.segments[-1], chunk, most)
 
 
-def _extended(work: _Work, last: Segment, chunk: Chunk, most: int) -> Steps[Segment]:
+def _extended(work: Work, last: Segment, chunk: Chunk, most: int) -> Steps[Segment]:
     """Put a range behind a segment, in one call."""
     text, tokens = yield from work.ask(
         "update",
@@ -228,7 +151,7 @@ def _extended(work: _Work, last: Segment, chunk: Chunk, most: int) -> Steps[Segm
     )
 
 
-def _leaf(work: _Work, chunk: Chunk, most: int) -> Steps[Segment]:
+def _leaf(work: Work, chunk: Chunk, most: int) -> Steps[Segment]:
     text, tokens = yield from work.ask(
         "segment",
         segment_prompt(chunk.text, most=most),
@@ -244,16 +167,27 @@ def _segment_limit(job: SummaryJob) -> int:
     return max(1, job.options.max_tokens * SEGMENT_SHARE[0] // SEGMENT_SHARE[1])
 
 
-def _grow(work: _Work, job: SummaryJob) -> Steps[None]:
+def _grow(work: Work, job: SummaryJob) -> Steps[None]:
     """Add a segment a range, and merge where eight of a level stand in a row."""
     most = _segment_limit(job)
     for chunk in (yield from chunks_of(job, _covered(work), most=room_for_data(job, carried=0))):
         _took(work, chunk)
+        yield from _add(work, chunk, most)
+
+
+def _add(work: Work, chunk: Chunk, most: int) -> Steps[None]:
+    """Put a range behind the segments as one of its own."""
+    try:
         work.segments.append((yield from _leaf(work, chunk, most)))
-        yield from _merge(work, most)
+    except SummaryFailedError as error:
+        if error.facts.get("reason") != "not-shorter" or not work.segments:
+            raise
+        # A piece of a few words has no shorter summary of its own.
+        work.segments[-1] = yield from _extended(work, work.segments[-1], chunk, most)
+    yield from _merge(work, most)
 
 
-def _merge(work: _Work, most: int) -> Steps[None]:
+def _merge(work: Work, most: int) -> Steps[None]:
     while len(work.segments) >= MERGE_WIDTH:
         row = work.segments[-MERGE_WIDTH:]
         if len({segment.level for segment in row}) > 1:
@@ -278,49 +212,73 @@ def _merge(work: _Work, most: int) -> Steps[None]:
         work.segments[-MERGE_WIDTH:] = [merged]
 
 
-def _adapt(work: _Work, job: SummaryJob) -> Steps[None]:
+def _adapt(work: Work, job: SummaryJob) -> Steps[None]:
     """Keep one segment while the range is small, then grow; go back to the messages on drift."""
     most = _segment_limit(job)
     room = room_for_data(job, carried=most)
     for chunk in (yield from chunks_of(job, _covered(work), most=room)):
         small = work.source + chunk.tokens <= CHUNK_TOKENS and len(work.segments) <= 1
         if small or (work.segments and chunk.counted < most):  # too small for one of its own
-            yield from _update(work, chunk, most)
+            yield from _carry_on(work, job, chunk, most)
         else:
             _took(work, chunk)
-            work.segments.append((yield from _leaf(work, chunk, most)))
-            yield from _merge(work, most)
+            yield from _add(work, chunk, most)
     yield from _refresh(work, job, most)
 
 
-def _refresh(work: _Work, job: SummaryJob, most: int) -> Steps[None]:
-    """Summarise a segment anew from its messages once it passed the drift bound.
+def _carry_on(work: Work, job: SummaryJob, chunk: Chunk, most: int) -> Steps[None]:
+    """Put a range into the newest segment, unless that would pass the drift bound.
+
+    Then the segment is made anew from its messages; while the law does not pay for that, the range
+    begins a segment of its own.
+    """
+    if not work.segments or work.segments[-1].generation < DRIFT_BOUND:
+        yield from _update(work, chunk, most)
+        return
+    worn = msgspec.structs.replace(work.segments[-1], end=chunk.end, generation=DRIFT_BOUND)
+    _took(work, chunk)
+    fresh = yield from _reread(work, job, worn, most)
+    if fresh is None:
+        yield from _add(work, chunk, most)
+    else:
+        work.segments[-1] = fresh
+
+
+def _refresh(work: Work, job: SummaryJob, most: int) -> Steps[None]:
+    """Summarise a merged segment anew from its messages once it passed the drift bound."""
+    worst = max(work.segments, key=lambda segment: segment.generation)
+    if worst.generation > DRIFT_BOUND:
+        fresh = yield from _reread(work, job, worst, most)
+        if fresh is not None:
+            work.segments[work.segments.index(worst)] = fresh
+
+
+def _reread(work: Work, job: SummaryJob, worn: Segment, most: int) -> Steps[Segment | None]:
+    """Summarise the range of a segment from its messages, with less rewriting than it had.
 
     It is done when what the law allows and was not spent pays for it; a failure changes nothing.
     """
-    worst = max(work.segments, key=lambda segment: segment.generation)
     saved = work.source + 2 * job.options.max_tokens * work.ranges - work.spent
-    if worst.generation <= DRIFT_BOUND or saved <= most or worst.start < _first_readable(job):
-        return
+    if saved <= most or worn.start < _first_readable(job):
+        return None
     part = replace(
         job,
-        messages=worst.end,
-        turns=tuple(turn for turn in job.turns if worst.start <= turn[0] < worst.end),
+        messages=worn.end,
+        turns=tuple(turn for turn in job.turns if worn.start <= turn[0] < worn.end),
     )
     room = room_for_data(job, carried=most)
-    chunks = yield from chunks_of(part, worst.start, most=room)
+    chunks = yield from chunks_of(part, worn.start, most=room)
     cost = sum(chunk.tokens + 2 * most for chunk in chunks)
-    if not chunks or cost > saved or len(chunks) > worst.generation:
-        return
+    if not chunks or cost > saved or len(chunks) > worn.generation:
+        return None
     try:
         fresh = yield from _anew(work, chunks, most)
     except SummaryFailedError:
-        return
-    place = work.segments.index(worst)
-    work.segments[place] = msgspec.structs.replace(fresh, level=worst.level)
+        return None
+    return msgspec.structs.replace(fresh, level=worn.level)
 
 
-def _anew(work: _Work, chunks: Sequence[Chunk], most: int) -> Steps[Segment]:
+def _anew(work: Work, chunks: Sequence[Chunk], most: int) -> Steps[Segment]:
     """Summarise a range from its messages, in as many calls as the summary model needs."""
     segment = yield from _leaf(work, chunks[0], most)
     for chunk in chunks[1:]:
@@ -328,11 +286,29 @@ def _anew(work: _Work, chunks: Sequence[Chunk], most: int) -> Steps[Segment]:
     return segment
 
 
+def reread_from(base: Artifact | None) -> int:
+    """Say from where on messages must be at hand, for a summary that may go back to them.
+
+    Args:
+        base: The summary that is continued.
+
+    Returns:
+        Where its worn segment begins; the end of the base where nothing is worn, or where it
+        holds more than may be read again.
+    """
+    if base is None:
+        return 0
+    worst = max(base.segments, key=lambda segment: segment.generation)
+    pieces = MERGE_WIDTH**worst.level  # at least so many were merged
+    worn = worst.generation >= DRIFT_BOUND and pieces <= worst.generation
+    return worst.start if worn else base.messages
+
+
 def _first_readable(job: SummaryJob) -> int:
     return job.turns[0][0] if job.turns else job.messages
 
 
-def _native(work: _Work, job: SummaryJob) -> Steps[None]:
+def _native(work: Work, job: SummaryJob) -> Steps[None]:
     """Let the provider summarise the whole range by its own means."""
     read: list[tuple[int, Message]] = yield ReadRange(start=0, end=job.messages)
     mask = job.options.redact.apply if job.options.redact else None
@@ -364,7 +340,7 @@ def _native(work: _Work, job: SummaryJob) -> Steps[None]:
     raise failed(reasons, call, cause)
 
 
-def _regenerate(work: _Work, job: SummaryJob) -> Steps[None]:
+def _regenerate(work: Work, job: SummaryJob) -> Steps[None]:
     """Summarise the whole range anew, in one call where the summary model takes it."""
     most = job.options.max_tokens
     for chunk in (yield from whole_range(job, most=room_for_data(job, carried=most))):
@@ -390,7 +366,7 @@ def make_source_summary(job: SourceJob) -> Steps[SourceArtifact]:
             input_tokens=size,
             room=job.room,
         )
-    work = _Work(job)
+    work = Work(job)
     text, tokens = yield from work.ask(
         "source", source_prompt(data, most=most), cost=size, most=most, replaced=size
     )
