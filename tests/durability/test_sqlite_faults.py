@@ -24,7 +24,15 @@ from thusfar.messages import Message, Text
 from thusfar.storage import SqliteStore, open_store
 from thusfar.storage.migrations import NEWEST
 from thusfar.storage.sqlite_errors import KINDS
-from thusfar.testing.store_laws.told import conversation, sound, thread, user
+from thusfar.testing.store_laws.told import (
+    assistant,
+    calling,
+    conversation,
+    result,
+    sound,
+    thread,
+    user,
+)
 
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
@@ -213,6 +221,77 @@ def test_verify_finds_what_was_changed_behind_its_back(
     assert not found.ok
     assert problem in [p.message for p in found.problems]
     assert {p.code for p in found.problems} == {"CORRUPT_RECORD"}
+
+
+@pytest.mark.parametrize("column", ["turn", "exchange", "run", "flags", "pending", "digest"])
+def test_verify_knows_the_place_of_each_message_by_the_one_before(
+    tmp_path: Path, column: str
+) -> None:
+    path = tmp_path / "places.db"
+    told = conversation(SqliteStore(path), 2)
+    told.append([user("u3"), calling("b3", "c3"), result("t3", "c3"), assistant("a3")])
+    told.append(calling("b4", "c4"), open=True)
+    told.append(user("u4"))
+    told.append(result("t4", "c4"))
+    told.append(assistant("a4"))
+    told.edit("u2", "…", id="e2")
+    told.remove("u3")
+    told.redact("b4")
+    sound(told)
+    file = apsw.Connection(str(path))
+    wrong = {"pending": """'[["c9",null,0]]'""", "digest": "zeroblob(32)"}
+    unknown = {"b4"}  # its content would tell
+    if column == "exchange":
+        unknown |= {"t3", "t4"}  # the open calls before them would
+    if column == "pending":
+        unknown |= {"a3"}  # the message behind it would
+    told_of: set[str] = set()
+    names = dict(file.execute("SELECT node, message_id FROM thusfar_node").fetchall())
+    for node, name in names.items():
+        change = wrong.get(column, f"{column} + 1")
+        file.execute("BEGIN")
+        (old,) = file.execute(f"SELECT {column} FROM thusfar_node WHERE node = {node}").fetchone()
+        file.execute(f"UPDATE thusfar_node SET {column} = {change} WHERE node = {node}")
+        file.execute("COMMIT")
+
+        told_of |= set() if told.verify().ok else {name}
+
+        file.execute(f"UPDATE thusfar_node SET {column} = ? WHERE node = {node}", (old,))
+    sound(told)
+    assert set(names.values()) - told_of <= unknown
+
+
+def test_verify_finds_what_receipts_artifacts_and_tombstones_have_lost(tmp_path: Path) -> None:
+    path = tmp_path / "lost.db"
+    told = conversation(SqliteStore(path), 3)
+    told.append(user("alt"), after="a1")
+    told.keep_artifact("S", kind="k", first="u1", last="a2", body={})
+    told.redact("u1")
+    told.keep_artifact("S", kind="k", first="a1", last="a2", body={})
+    sound(told)
+    file = apsw.Connection(str(path))
+    lost = "A receipt or an artifact named a message that is not stored."
+    for change, undo, problem in (
+        (
+            "thusfar_node SET head_then = head_then + 9 WHERE head_then > 0",
+            "thusfar_node SET head_then = head_then - 9 WHERE head_then > 0",
+            lost,
+        ),
+        (
+            "thusfar_artifact SET node = node + 99",
+            "thusfar_artifact SET node = node - 99",
+            lost,
+        ),
+        (
+            "thusfar_node SET message_id = 'x' WHERE state = 2",
+            "thusfar_node SET message_id = 'u1' WHERE state = 2",
+            "A message id did not have the key that was stored with it.",
+        ),
+    ):
+        file.execute(f"UPDATE {change}")
+        assert problem in [found.message for found in told.verify().problems], change
+        file.execute(f"UPDATE {undo}")
+        sound(told)
 
 
 def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
