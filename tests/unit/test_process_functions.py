@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import threading
 import time
 from typing import Any
 
 import pytest
 
-from thusfar.errors import InvalidDefinitionError, InvalidStateError, OptionsError, TaskFailedError
+from thusfar.errors import (
+    InvalidDefinitionError,
+    InvalidStateError,
+    InvalidTemplateError,
+    OptionsError,
+    TaskFailedError,
+)
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
     CommitChanges,
     DecisionTask,
+    PartialPromptConfig,
     Process,
     RunLimits,
     Runs,
@@ -223,3 +232,132 @@ def test_an_interceptor_that_is_awaited_is_cancelled_with_the_run_and_has_any_ti
         return (await asyncio.wait_for(handle, 30)).status
 
     assert asyncio.run(scenario()) == "cancelled"
+
+
+def test_entries_of_many_threads_are_numbered_without_a_gap_while_a_run_goes_on():
+    process = Process(
+        [Task(id="a", transitions=["a"])],
+        model=Scripted('{"goTo": "a"}'),
+        history_max_items=5_000,
+        limits=RunLimits(max_steps=60),
+    )
+
+    def add() -> None:
+        for number in range(200):
+            process.add_history(summary=f"{number}")
+
+    threads = [threading.Thread(target=add) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    process.run_sync()
+    for thread in threads:
+        thread.join()
+
+    assert [entry.seq for entry in process.history] == list(range(1, 861))
+    assert process.log.part().lines + process.log.part().in_full == 860
+
+
+def test_an_entry_that_is_added_while_a_step_is_stored_stands_behind_it():
+    store = open_store("memory:")
+    process = Process([Task(id="a", next_task="b"), Task(id="b")], model=Scripted("x"))
+    runs = Runs(store)
+    plain = store.arun
+
+    async def slow(steps: Any) -> Any:
+        made = await plain(steps)
+        process.add_history(summary="from elsewhere")
+        return made
+
+    store.arun = slow  # type: ignore[method-assign]
+    outcome = asyncio.run(runs.run(process, run_id="r"))
+
+    assert outcome.status == "finished"
+    kept = [(entry.seq, entry.task_id) for entry in runs.sync.entries("r")]
+    assert kept == [(entry.seq, entry.task_id) for entry in process.history][: len(kept)]
+    assert [number for number, _ in kept] == list(range(1, len(kept) + 1))
+    assert [name for _, name in kept if name] == ["a", "b"]
+
+
+def test_a_function_without_a_name_is_a_model():
+    class Called:
+        def __call__(self, **asked: Any) -> str:
+            return str(asked["model"])
+
+    def answer(**asked: Any) -> str:
+        return str(asked["model"])
+
+    for model, name in ((answer, "answer"), (Called(), "Called")):
+        process = Process([Task(id="a", state_updates="got")], model=model)
+        assert process.run_sync().output == {"got": name}
+
+
+@pytest.mark.parametrize("answer", [None, 5, b"x"])
+def test_a_model_that_answers_with_something_else_is_told_so(answer: Any):
+    outcome = Process([Task(id="a")], model=lambda **_: answer).run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.message == f"A model answered with a {type(answer).__name__}."
+
+
+def test_a_run_that_failed_at_its_first_task_keeps_its_input():
+    wanted = {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
+    process = Process([Task(id="a")], model=Scripted([ValueError("net"), "x"]), input=wanted)
+
+    assert process.run_sync({"q": "why"}).status == "failed"
+    assert process.run_sync().output == {"q": "why"}
+
+
+@pytest.mark.parametrize("template", ["${5|dictsort}", "${5|xmlattr}", "${1/0}", "${[]|max}"])
+def test_whatever_a_template_raises_is_a_typed_error(template: str):
+    outcome = Process([Task(id="a", task_prompt=template)], model=Scripted("x")).run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.code == "INVALID_TEMPLATE"
+
+
+def test_a_template_cannot_draw_lots():
+    with pytest.raises(InvalidTemplateError):
+        Task(id="a", task_prompt="${state.list|random}")
+
+
+@pytest.mark.parametrize("snapshot", [[], None, "text", {}])
+def test_what_is_no_snapshot_is_refused(snapshot: Any):
+    with pytest.raises(InvalidStateError):
+        Process([Task(id="a")]).restore(snapshot)
+
+
+def test_a_snapshot_that_came_from_a_task_that_is_gone_is_refused():
+    hub = Task(id="hub", transitions=["a"])
+    process = Process([hub, Task(id="a")], model=Scripted(['{"goTo": "a"}']))
+    process.run_sync()
+    saved = json.loads(json.dumps(process.snapshot()))
+
+    with pytest.raises(InvalidStateError):
+        Process([Task(id="a")]).restore(saved)
+
+
+@pytest.mark.parametrize("config", [None, 5, {"mode": "minimal"}])
+def test_a_partial_prompt_takes_a_config_or_a_mode(config: Any):
+    with pytest.raises(OptionsError):
+        Process([Task(id="a")]).partial_prompt(config)
+
+
+def test_a_typing_error_in_what_a_partial_prompt_hides_does_not_show_it():
+    process = Process([Task(id="a", task_prompt="${state.secret}")], state={"secret": "S"})
+
+    with pytest.raises(OptionsError):
+        process.partial_prompt(PartialPromptConfig(omit_state_vars=["secrte"]))
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_no_history_is_no_history_for_templates_too(whole: bool):
+    task = Task(
+        id="a", task_prompt="${json(state.history)} ${state.history|length}", no_history=not whole
+    )
+    process = Process([task], model=Scripted("x"), no_history=whole)
+    process.add_history(summary="secret")
+
+    process.run_sync()
+
+    assert "[] 0" in process.model.calls[0].prompt
+    assert "secret" not in process.model.calls[0].prompt

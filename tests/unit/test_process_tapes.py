@@ -10,7 +10,20 @@ import pytest
 
 from thusfar.errors import OptionsError
 from thusfar.models import GeneratedObject, Scripted
-from thusfar.process import END, Capture, Process, Replay, ScriptTask, SubProcess, Tape, Task
+from thusfar.models.errors import ProviderRateLimitedError
+from thusfar.process import (
+    END,
+    Capture,
+    Process,
+    Replay,
+    RunLimits,
+    Runs,
+    ScriptTask,
+    SubProcess,
+    Tape,
+    Task,
+)
+from thusfar.storage import open_store
 
 OUTPUT = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
 ANSWERS = [
@@ -119,3 +132,88 @@ def test_what_is_no_tape_is_refused(tape: Any):
         Replay(tape)
     with pytest.raises(OptionsError):
         Replay(Tape(records=()), prompts="maybe")  # type: ignore[arg-type]
+
+
+class Flaky:
+    """A model that raises once, and answers from then on."""
+
+    name = "flaky"
+
+    def __init__(self, error: Exception) -> None:
+        self.errors = [error]
+
+    def generate_text(self, **_: Any) -> str:
+        if self.errors:
+            raise self.errors.pop()
+        return "mended"
+
+
+def mended(model: Any, work: Any = None) -> Process:
+    tasks = [
+        work or Task(id="work", next_task=END),
+        Task(id="mend", task_prompt="${json(failure)}", state_updates="said", next_task=END),
+    ]
+    return Process(tasks, model=model, error_task="mend", limits=RunLimits(max_retries=1))
+
+
+@pytest.mark.parametrize("error", [ValueError("net"), ProviderRateLimitedError("busy", fix="wait")])
+def test_a_model_that_raised_and_was_taken_over_raises_in_the_replay_too(error: Exception):
+    capture = Capture()
+    process = mended(Flaky(error))
+    assert process.run_sync(tape=capture).output == {"said": "mended"}
+
+    again = mended(None)
+    replay = Replay(Tape.of(json.loads(json.dumps(capture.tape.to_json()))))
+
+    assert again.run_sync(tape=replay).output == {"said": "mended"}
+    assert again.snapshot() == process.snapshot()
+
+
+def test_a_sub_process_that_failed_and_was_taken_over_fails_in_the_replay_too():
+    def work() -> SubProcess:
+        child = Process([Task(id="in", next_task="more"), Task(id="more")], id="child")
+        return SubProcess(id="work", process=child)
+
+    capture = Capture()
+    process = mended(Flaky(ValueError("net")), work())
+    process.run_sync(tape=capture)
+    again = mended(None, work())
+
+    assert again.run_sync(tape=Replay(capture.tape)).status == "finished"
+    assert again.snapshot() == process.snapshot()
+    assert [entry.kind for entry in again.history] == ["child", "result"]
+
+
+def test_a_step_that_took_too_long_fails_in_the_replay_too():
+    now = [0.0]
+
+    def slow(state: Any) -> None:
+        now[0] += 999
+
+    capture = Capture()
+    process = mended(Scripted("mended"), ScriptTask(id="work", run=slow, next_task=END))
+    process.monotonic = lambda: now[0]
+    process.run_sync(tape=capture)
+    again = mended(None, ScriptTask(id="work", run=lambda _: None, next_task=END))
+
+    assert again.run_sync(tape=Replay(capture.tape)).output == {"said": "mended"}
+    assert again.snapshot() == process.snapshot()
+
+
+def test_a_function_that_raised_fails_in_the_replay_whether_it_raises_again_or_not():
+    def broken(state: Any) -> None:
+        raise ValueError("no")
+
+    capture = Capture()
+    mended(Scripted("mended"), ScriptTask(id="work", run=broken)).run_sync(tape=capture)
+
+    for run in (broken, lambda _: None):
+        again = mended(None, ScriptTask(id="work", run=run))
+        assert again.run_sync(tape=Replay(capture.tape)).output == {"said": "mended"}
+
+
+def test_a_stored_run_in_which_a_model_raised_is_replayed():
+    runs = Runs(open_store("memory:")).sync
+    assert runs.run(mended(Flaky(ValueError("net"))), run_id="r").status == "finished"
+
+    assert runs.replay(mended(None), "r").same

@@ -143,7 +143,7 @@ def as_text(answer: object) -> GeneratedText:
             request_id=answer.request_id or "",
         )
     raise OptionsError(
-        f"A summary model answered with a {type(answer).__name__}.",
+        f"A model answered with a {type(answer).__name__}.",
         fix="Return text or a GeneratedText.",
     )
 
@@ -158,8 +158,7 @@ def generator_of(model: Any) -> Any:
     if callable(function):
         return function
     raise OptionsError(
-        "A summary needs a model that can be called.",
-        fix="Pass summary={'model': ...}: an object with generate_text, or a function of that "
-        "shape with name=.",
+        "A model was passed that cannot be called.",
+        fix="Pass an object with generate_text, or a function of that shape.",
         option="model",
     )

@@ -21,7 +21,7 @@ from thusfar.errors import (
 )
 from thusfar.models.contracts import GeneratedObject, as_text, generator_of
 from thusfar.process.control import Control, RunStopped
-from thusfar.process.planning import PlannedPrompt
+from thusfar.process.planning import PlannedPrompt, named
 from thusfar.runtime.collecting import model_name
 from thusfar.storage.base import Store
 
@@ -192,7 +192,7 @@ def _called(question: CallModel, *, on_loop: bool = False) -> Any:
             "Something was to be sent that is no planned prompt.", fix="Send what was planned."
         )
     asked: dict[str, Any] = {
-        "model": model_name(question.model),
+        "model": model_name(named(question.model)),
         "prompt": prompt.text,
         "system": prompt.system or None,
         "max_output_tokens": question.max_output_tokens,

@@ -30,7 +30,7 @@ from thusfar.process.intercepting import (
 from thusfar.process.loops import LoopCheck
 from thusfar.process.moments import moment_of, visible_of
 from thusfar.process.outcomes import AnswerRefused, PromptPlanned
-from thusfar.process.planning import PlannedPrompt, plan_attempt, used_tokens
+from thusfar.process.planning import PlannedPrompt, named, plan_attempt, used_tokens
 from thusfar.process.tape import Replay, called
 from thusfar.process.tasks import CommitChanges, Task, Transition
 
@@ -109,13 +109,14 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
         raise _no_model(task.id)
     native = not task.edges and hasattr(model, "generate_object")
     schema = task.schema.json_schema if task.schema is not None and native else None
-    planned = plan_attempt(
-        moment_of(process, task, visible, errors=run.errors),
-        model=model if model is not None else "none",
-        settings=process.requests,
-        attempt=run.attempt,
-        schema=schema,
-    )
+    with process.adding:  # no entry is added while the log is read
+        planned = plan_attempt(
+            moment_of(process, task, visible, errors=run.errors),
+            model=named(model),
+            settings=process.requests,
+            attempt=run.attempt,
+            schema=schema,
+        )
     if run.seconds_left() == 0:
         raise timed_out()
     run.require_tokens(planned.receipt.request.input_tokens)

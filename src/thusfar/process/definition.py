@@ -7,9 +7,13 @@ Source:
 from __future__ import annotations
 
 import datetime
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from thusfar.models.resolving import resolve_model
 from thusfar.process.building import graph_of, prompt_texts
@@ -60,7 +64,8 @@ class Process(Runnable):
             `failure` in its templates. `None`: the run fails.
         model: The model of every task that names none: a name such as `anthropic:claude-sonnet-5`
             or `local`; an object with `generate_text` (and, for native structured output,
-            `generate_object`), as every adapter is; or a function of that shape.
+            `generate_object`), as every adapter is; or a function of the shape of
+            `generate_text`.
         state: The values at the start.
         input: What the input of a run must be, as `Task.output`. `None`: any mapping.
         output: What its output must be, as `Task.output`. `None`: the whole state.
@@ -192,6 +197,7 @@ class Process(Runnable):
         self.position = Position(at=self.graph.start)
         self.pending: list[Entry] | None = None
         self.running = False
+        self.adding = threading.RLock()
         self.tape: Capture | Replay | None = None
         self.last_errors: tuple[str, ...] = ()
         self.prompt_modes = dict(prompt_modes or {})
@@ -223,7 +229,8 @@ class Process(Runnable):
     def add_history(self, entry: Mapping[str, Any] | None = None, /, **fields: Any) -> Entry:
         """Record an entry by hand.
 
-        Inside a hook or a script it is committed with the step, or dropped with it.
+        Inside a hook or a script it is committed with the step, or dropped with it. Other threads
+        may add entries too.
 
         Args:
             entry: The fields as a mapping, such as `{"taskID": …, "summary": …, "ts": …}`.
@@ -237,15 +244,16 @@ class Process(Runnable):
             TranscriptError: `INVALID_TRANSCRIPT`, for a value that is not JSON.
             HistoryLimitError: `HISTORY_LIMIT`, at the ceiling of a log that does not fold.
         """
-        waiting = self.pending
-        seq = self.log.next_seq + len(waiting or ())
-        made = manual_entry({**(entry or {}), **fields}, seq=seq, now=self.now())
-        self.log.require_room(1 + len(waiting or ()))
-        if waiting is None:
-            self.log.add(made)
-        else:
-            waiting.append(made)
-        return made
+        with self.adding:
+            waiting = self.pending
+            seq = self.log.next_seq + len(waiting or ())
+            made = manual_entry({**(entry or {}), **fields}, seq=seq, now=self.now())
+            self.log.require_room(1 + len(waiting or ()))
+            if waiting is None:
+                self.log.add(made)
+            else:
+                waiting.append(made)
+            return made
 
     def now(self) -> str:
         """The time, in ISO 8601; in a replay, the time that was captured."""
@@ -314,19 +322,33 @@ class Process(Runnable):
         """Go back to the start task for a new run; the log and the state stay."""
         self.position = Position(at=self.graph.start)
 
+    def numbered(self, commit: Commit) -> Commit:
+        """Number the entries of a step for good; what is added from now on stands behind them."""
+        with self.adding:
+            made = [*commit.entries]
+            made += [each for each in self.pending or () if not any(each is one for one in made)]
+            first = self.log.next_seq
+            for place, entry in enumerate(made, first):
+                if entry.seq != place:
+                    made[place - first] = msgspec.structs.replace(entry, seq=place)
+            self.pending = made
+            return replace(commit, entries=tuple(made))
+
     def commit(self, commit: Commit) -> None:
         """Carry a step out: state, log, counter and position together.
 
         Raises:
             HistoryLimitError: `HISTORY_LIMIT`, before anything was changed.
         """
-        self.log.require_room(len(commit.entries))
-        for entry in commit.entries:
-            self.log.add(entry)
-        self._state.replace(commit.values)
-        self.position = self.position.behind(commit)
-        self.pending = None
-        self.last_errors = ()
+        with self.adding:
+            entries = self.pending or commit.entries
+            self.log.require_room(len(entries))
+            for entry in entries:
+                self.log.add(entry)
+            self._state.replace(commit.values)
+            self.position = self.position.behind(commit)
+            self.pending = None
+            self.last_errors = ()
 
     def snapshot(self) -> dict[str, Any]:
         """Write everything a run needs to go on, as JSON values.

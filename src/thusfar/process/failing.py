@@ -29,6 +29,7 @@ from thusfar.errors import (
     TranscriptError,
 )
 from thusfar.process.outcomes import StepFailed
+from thusfar.process.tape import Capture, TapedFailure
 
 if TYPE_CHECKING:
     from thusfar.process.steps import Commit, Run
@@ -79,6 +80,15 @@ def or_failure_task(run: Run, steps: Steps[Commit]) -> Steps[Commit]:
     )
 
 
+def _note(run: Run, error: HistoryError) -> None:
+    """Let a tape know, so that a replay fails here too, whatever it was that failed."""
+    tape, place = run.process.tape, run.place
+    if isinstance(tape, Capture):
+        tape.keep_failure(TapedFailure(place=place, code=error.code, message=str(error.args[0])))
+    elif tape is not None:
+        tape.pass_failure(place)
+
+
 def behind_child(run: Run, error: HistoryError) -> str:
     """Name the task that takes over behind a sub-process that failed.
 
@@ -111,6 +121,7 @@ def told_failure(run: Run, error: HistoryError, target: str) -> dict[str, Any]:
             next_task=target,
         )
     )
+    _note(run, error)
     return {
         "code": error.code,
         "message": str(error.args[0]),

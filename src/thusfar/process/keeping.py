@@ -112,14 +112,14 @@ class Keeper:
         """
         now = self._created_at = self.store.clock()
         position, log = process.position, process.log
-        values = process.state.values_only
-        step = self._step(0, "", position, changes_between({}, values), log.recorded, now)
-        row = self._row("running", "null", 0, position, process, log.recorded, now)
+        values, recorded = process.state.values_only, log.recorded
+        step = self._step(0, "", position, changes_between({}, values), recorded, now)
+        row = self._row("running", "null", 0, position, process, recorded, now)
         entries = self._entry_rows(self._unstored(log), 0)
         kept = yield InStore(self.store, one(r.KeepRun(row, None, step, entries)))
         if not kept:
             raise self._held() if self.path else exists(self.run_id)
-        self._stored(0, values, log.recorded)
+        self._stored(0, values, recorded)
         log.stored = True
 
     def commit(self, process: Process, task_id: str, commit: Commit) -> Steps[None]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from thusfar.errors import OptionsError
 from thusfar.process.criteria import open_for
 from thusfar.process.prompts import Moment
+from thusfar.process.state import State
 from thusfar.process.tasks import Task, Transition
 from thusfar.process.views import PartialPrompt, PartialPromptConfig, partial_prompt
 
@@ -35,7 +36,7 @@ def moment_of(
         task=task,
         tasks=process.graph.tasks,
         visible=visible,
-        state=process.state,
+        state=_shown(process, task),
         log=process.log,
         errors=errors,
         steps_executed=process.position.steps + 1,
@@ -44,6 +45,15 @@ def moment_of(
         inputs=process.position.inputs,
         failure=process.position.failure,
     )
+
+
+def _shown(process: Process, task: Task) -> State:
+    """Give the state that templates see; its mirror is no way around `no_history`."""
+    if not (process.no_history or task.no_history):
+        return process.state
+    made = State({}, tuple)
+    made.replace(process.state.values_only)
+    return made
 
 
 def visible_of(process: Process, task: Task) -> tuple[Transition, ...]:

@@ -184,6 +184,16 @@ def _planned(
     )
 
 
+def named(model: Any) -> Any:
+    """Give what a request is planned for: a model, or the name of one that has none of its own."""
+    if model is None:
+        return "none"
+    own = getattr(model, "name", None)
+    if isinstance(model, str) or (isinstance(own, str) and own):
+        return model
+    return getattr(model, "__name__", type(model).__name__)
+
+
 def _name_largest(error: RequestTooLargeError, sizes: tuple[tuple[str, int], ...]) -> None:
     """Say on an error which part of the prompt is the largest."""
     if sizes:

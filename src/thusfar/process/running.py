@@ -154,7 +154,9 @@ def _begin(process: Process, given: Mapping[str, Any] | None) -> None:
     """Take the input; behind an end a new run begins, with the log and the state as they are."""
     if process.position.at == END:
         process.restart()
-    if given is None and (process.input_schema is None or process.position.steps):
+    position = process.position
+    begun = position.steps > 0 or position.inputs is not None
+    if given is None and (process.input_schema is None or begun):
         return
     values = to_json({} if given is None else given)
     if process.input_schema is not None:
@@ -187,6 +189,7 @@ def _one_step(run: Run) -> Steps[None]:
         raise timed_out()
     run.tell(StepStarted(process_id=process.id, task_id=position.at, step=run.step))
     commit: Commit = yield from or_failure_task(run, _step(run))
+    commit = process.numbered(commit)
     if run.keeper is not None:
         yield from run.keeper.commit(process, run.task_id, commit)
     process.commit(commit)
@@ -211,6 +214,8 @@ def _step(run: Run) -> Steps[Commit]:
         run.control.require_going()
     if run.seconds_left() == 0:
         raise timed_out()
+    if isinstance(process.tape, Replay):
+        process.tape.require_well(run.place)
     if commit.go_to != END and commit.go_to not in process.graph.tasks:
         raise NoRouteError(
             "A function sent the run to a task that does not exist.",

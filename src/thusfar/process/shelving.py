@@ -32,7 +32,7 @@ from thusfar.process.log import LogOptions
 from thusfar.process.paths import apply_updates
 from thusfar.process.position import Position
 from thusfar.process.run_values import RunComparison, RunInfo, RunStatus
-from thusfar.process.tape import Tape, TapedCall, TapedTime
+from thusfar.process.tape import Record, Tape
 from thusfar.storage import questions as q
 from thusfar.storage import runs as r
 from thusfar.storage.base import check_id
@@ -266,12 +266,12 @@ def tape_steps(run_id: str) -> Steps[Tape]:
     by_path: dict[str, list[tuple[int, str]]] = {}
     for path, number, tape in rows:
         by_path.setdefault(path, []).append((number, tape))
-    records: list[TapedCall | TapedTime] = []
+    records: list[Record] = []
 
     def add(path: str) -> None:
         for number, tape in by_path.get(path, ()):
             add(f"{path}.{number}" if path else f"{number}")
-            records.extend(msgspec.convert(parse_json(tape), list[TapedCall | TapedTime]))
+            records.extend(msgspec.convert(parse_json(tape), list[Record]))
 
     add(r.ROOT)
     return Tape(records=tuple(records))

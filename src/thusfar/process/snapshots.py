@@ -51,6 +51,8 @@ def read_snapshot(
         InvalidStateError: `INVALID_STATE`, for a snapshot of another process, of a newer version,
             or of another shape.
     """
+    if not isinstance(snapshot, Mapping):
+        raise _foreign("did not have the shape of one")
     if snapshot.get("process") != process_id or snapshot.get("schema") != SNAPSHOT_SCHEMA:
         raise _foreign("was of another process or version")
     try:
@@ -64,12 +66,12 @@ def read_snapshot(
 
 
 def require_task(graph: Graph, position: Position) -> None:
-    """Check that a position is at a task that there is.
+    """Check that a position is at a task that there is, and came from such.
 
     Raises:
         InvalidStateError: `INVALID_STATE`, when it is not.
     """
-    if position.at not in {*graph.tasks, END}:
+    if not {position.at, *position.callers} <= {*graph.tasks, END}:
         raise _foreign("stood at a task that does not exist here")
 
 

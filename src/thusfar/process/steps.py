@@ -105,6 +105,11 @@ class Run:
         around = self.around is not None and self.around.limited_by(error)
         return around or error is self.limit
 
+    @property
+    def place(self) -> str:
+        """Where the step is in the run, as tapes name it."""
+        return f"{self.process.id}:{self.task_id}:{self.step}"
+
     def begin_step(self, task_id: str) -> None:
         """Note that a step begins."""
         self.task_id = task_id
@@ -169,9 +174,7 @@ class Run:
 
     def add_tokens(self, tokens: int) -> None:
         """Count the tokens of a call, here and in the runs around it."""
-        self.process.position.tokens += tokens
-        if self.around is not None:
-            self.around.add_tokens(tokens)
+        self.add_calls(0, tokens)
 
     @property
     def interceptor(self) -> Interceptor | None:

@@ -9,13 +9,13 @@ Source:
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import msgspec
 
 from thusfar._options import check_choice
-from thusfar.errors import OptionsError, ReplayDivergedError
+from thusfar.errors import HistoryError, OptionsError, ReplayDivergedError, TaskFailedError
 from thusfar.models.contracts import GeneratedObject, GeneratedText
 from thusfar.process.planning import PlannedPrompt
 
@@ -63,15 +63,44 @@ class TapedTime(msgspec.Struct, frozen=True, kw_only=True, tag="time"):
     ts: str
 
 
+class TapedFailure(msgspec.Struct, frozen=True, kw_only=True, tag="failure"):
+    """A step that failed and was taken over, such as by a model that raised.
+
+    Attributes:
+        place: Where in the run.
+        code: Code of the error.
+        message: Its message.
+    """
+
+    place: str
+    code: str
+    message: str
+
+    def error(self) -> HistoryError:
+        """Make the error anew."""
+        kinds = (kind for kind in _kinds(HistoryError) if kind.code == self.code)
+        kind = next(kinds, TaskFailedError)
+        return kind(self.message, fix="See the run that was captured.")
+
+
+Record = TapedCall | TapedTime | TapedFailure
+
+
+def _kinds(kind: type[HistoryError]) -> Iterator[type[HistoryError]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
+
+
 class Tape(msgspec.Struct, frozen=True, kw_only=True):
     """What happened in a run, in order.
 
     Attributes:
-        records: Calls and times.
+        records: Calls, times, and steps that failed and were taken over.
         schema: Version of this shape.
     """
 
-    records: tuple[TapedCall | TapedTime, ...]
+    records: tuple[Record, ...]
     schema: Literal[1] = 1
 
     def to_json(self) -> dict[str, Any]:
@@ -127,19 +156,19 @@ class PromptDigests:
 class Capture:
     """Records the runs it is passed to.
 
-    Calls that raised are not on the tape.
+    A call that raised is on the tape where its step was taken over.
     """
 
     def __init__(self) -> None:
         self.digests = PromptDigests()
-        self._records: list[TapedCall | TapedTime] = []
+        self._records: list[Record] = []
 
     @property
     def tape(self) -> Tape:
         """What was recorded so far."""
         return Tape(records=tuple(self._records))
 
-    def take(self) -> tuple[TapedCall | TapedTime, ...]:
+    def take(self) -> tuple[Record, ...]:
         """Take what was recorded since the last time off the tape."""
         taken = tuple(self._records)
         self._records.clear()
@@ -148,6 +177,10 @@ class Capture:
     def keep_time(self, ts: str) -> None:
         """Record the time of an entry."""
         self._records.append(TapedTime(ts=ts))
+
+    def keep_failure(self, failure: TapedFailure) -> None:
+        """Record a step that failed and was taken over."""
+        self._records.append(failure)
 
     def keep_call(self, call: TapedCall, made: Generated, tokens: int) -> None:
         """Record a call with its answer."""
@@ -189,7 +222,9 @@ class Replay:
 
         Raises:
             ReplayDivergedError: `REPLAY_DIVERGED`, when no entry is next.
+            HistoryError: What the step failed with, where that is next.
         """
+        self._require_no_failure()
         found = self._take()
         if not isinstance(found, TapedTime):
             raise _diverged("an entry", _named(found))
@@ -200,7 +235,9 @@ class Replay:
 
         Raises:
             ReplayDivergedError: `REPLAY_DIVERGED`, when another call is next.
+            HistoryError: What the step failed with, where that is next.
         """
+        self._require_no_failure()
         found = self._take()
         if not isinstance(found, TapedCall) or found.place != call.place:
             raise _diverged(call.place, _named(found))
@@ -213,6 +250,28 @@ class Replay:
             return GeneratedObject(value=found.value, finish=finish), found.tokens
         return GeneratedText(text=found.text, finish=finish), found.tokens
 
+    def require_well(self, place: str) -> None:
+        """Check that a step did not fail when it was captured, as one that took too long did.
+
+        Raises:
+            HistoryError: What it failed with.
+        """
+        if (failed := self._failure()) is not None and failed.place == place:
+            raise failed.error()
+
+    def pass_failure(self, place: str) -> None:
+        """Go on behind a step that failed, which was taken over here as there."""
+        if (failed := self._failure()) is not None and failed.place == place:
+            self._next += 1
+
+    def _failure(self) -> TapedFailure | None:
+        found = self._records[self._next] if self._next < len(self._records) else None
+        return found if isinstance(found, TapedFailure) else None
+
+    def _require_no_failure(self) -> None:
+        if (failed := self._failure()) is not None:
+            raise failed.error()
+
     def require_end(self) -> None:
         """Check that the whole tape was used.
 
@@ -222,7 +281,7 @@ class Replay:
         if self._next < len(self._records):
             raise _diverged("the end of the run", _named(self._records[self._next]))
 
-    def _take(self) -> TapedCall | TapedTime | None:
+    def _take(self) -> Record | None:
         if self._next == len(self._records):
             return None
         self._next += 1
@@ -241,10 +300,10 @@ def called(process_id: str, planned: PlannedPrompt, digests: PromptDigests) -> T
     )
 
 
-def _named(record: TapedCall | TapedTime | None) -> str:
+def _named(record: Record | None) -> str:
     if record is None:
         return "the end of the tape"
-    return record.place if isinstance(record, TapedCall) else "an entry"
+    return "an entry" if isinstance(record, TapedTime) else record.place
 
 
 def _diverged(came: str, expected: str) -> ReplayDivergedError:

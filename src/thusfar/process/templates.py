@@ -103,8 +103,6 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
     """
     if "${" not in text:
         return [text] if text else []
-    from jinja2.exceptions import TemplateError
-
     parts = _parts_only(text)
     part = scope.get("promptPart")
     try:
@@ -112,9 +110,9 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
             return [part._pieces(name) if is_part else name for is_part, name in parts]
         template = _compiled(text, owner)
         return list(template.root_render_func(template.new_context(dict(scope))))
-    except (TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
-        if isinstance(error, InvalidTemplateError):
-            raise
+    except InvalidTemplateError:
+        raise
+    except Exception as error:  # filters raise whatever their values raise
         raise _refused(owner, "could not be rendered", error) from error
 
 
@@ -196,6 +194,7 @@ def _environment() -> Any:
         autoescape=False,
     )
     environment.globals.clear()
+    del environment.filters["random"]  # a replay could not make the same prompt
     return environment
 
 

@@ -152,6 +152,12 @@ def partial_prompt(
         InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered.
     """
     asked = PartialPromptConfig(mode=config) if isinstance(config, str) else config
+    if not isinstance(asked, PartialPromptConfig):
+        raise OptionsError(
+            "A partial prompt was asked for with something else than a config.",
+            fix="Pass a PartialPromptConfig, or the name of a mode.",
+            option="config",
+        )
     base = _mode(asked.mode, modes)
     names = _Names(moment)
     fragments = {*base.omit, *asked.omit}
@@ -159,6 +165,7 @@ def partial_prompt(
     if asked.mode in _WITHOUT_LARGE:
         variables |= names.large()
     names.require_fragments(fragments)
+    names.require_variables(asked.omit_state_vars)
     for one, change in ((base.remove, set.add), (asked.remove, set.add), (asked.add, set.discard)):
         for name in one:
             fragment, variable = names.told_apart(name)
@@ -194,6 +201,11 @@ class _Names:
         """Check that all of them are fragments."""
         if not names <= self.fragments:
             raise _unknown("a fragment that does not exist")
+
+    def require_variables(self, paths: Sequence[str]) -> None:
+        """Check that all of them begin at a variable: a typing error would show what it hides."""
+        if any(parse_path(path).steps[0] not in self.values for path in paths):
+            raise _unknown("a state variable that does not exist")
 
     def told_apart(self, name: str) -> tuple[str, str | None]:
         """Give the name, and beside it the path where it is a variable."""
