@@ -152,7 +152,12 @@ def is_placed(before: Place, row: NodeRow, message: Message) -> bool:
     exchange that it names.
     """
     facts = facts_of_stored(message)
-    waiting = [since for _, _, since in pending_calls(before.pending)]
+    open_calls = pending_calls(before.pending)
+    waiting = [since for _, _, since in open_calls]
+    if open_calls or row.exchange == row.depth:  # else an erasure may have closed those before
+        known = {*open_calls, *((call.id, call.name, row.exchange) for call in facts.calls)}
+        if not known.issuperset(pending_calls(row.pending)):
+            return False
     reasoned = before.flags & LEADS and facts.role == "assistant"
     if waiting and row.exchange != min(waiting):
         return False
