@@ -8,6 +8,7 @@ import enum
 import json
 import uuid
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -110,6 +111,51 @@ def test_what_is_not_json_is_refused_with_its_place(value, path):
 def test_hostile_json_ends_in_a_typed_error(text):
     with pytest.raises(TranscriptError):
         parse_json(text)
+
+
+def read(text: str | bytes) -> Any:
+    try:
+        return json.dumps(parse_json(text))
+    except TranscriptError as error:
+        return error.code
+
+
+PIECES = st.sampled_from(
+    [
+        '{"a":',
+        '{"a" :',
+        '"a":',
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        "1e999",
+        "-0",
+        "-0.0",
+        "1" * 30,
+        "01",
+        ".5",
+        "null",
+        "NaN",
+        '"\\":"',
+        '"\\ud800"',
+        '"\\u00e9"',
+        '"\x1f"',
+        '"x"',
+        " ",
+        "tru",
+    ]
+)
+
+
+@given(
+    JSON.map(json_text)
+    | JSON.map(lambda v: json.dumps(v, indent=1))
+    | st.lists(PIECES).map("".join)
+)
+def test_a_short_text_is_read_as_the_strict_reader_reads_its_bytes(text):
+    assert read(text) == read(text.encode())
 
 
 def test_the_longest_whole_number_is_written_exactly():

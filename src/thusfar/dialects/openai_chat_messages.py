@@ -59,6 +59,7 @@ SPOKEN: Final = ("tool_calls", "function_call", "refusal", "audio", *FIELDS)
 """Fields that let an assistant message go without `content`."""
 
 _NOT_LIST: Final = ("string", "null", "absent")
+_REST: Final = frozenset({"rest"})
 
 
 def read_role(message: Mapping[str, Any]) -> Role:
@@ -182,7 +183,10 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
         TranscriptError: `INVALID_TRANSCRIPT`, when a wire note is not JSON.
     """
     if (said := _plain_text(message)) is not None:
-        return ({"role": message.role, "content": said},)
+        if not message.wire:
+            return ({"role": message.role, "content": said},)
+        if (facts := noted(message.wire, NAME)).keys() <= _REST:
+            return ({"role": message.role, **table(facts.get("rest")), "content": said},)
     results = [part for part in message.parts if isinstance(part, ToolResult)]
     others = [part for part in message.parts if not isinstance(part, ToolResult)]
     if results and message.role not in ("tool", "user"):
@@ -196,7 +200,7 @@ def lower_message(message: Message) -> tuple[dict[str, Any], ...]:
 def _plain_text(message: Message) -> str | None:
     """Return the text of a message that is nothing else, as most are; `None` for other ones."""
     parts = message.parts
-    if len(parts) != 1 or message.wire or message.name is not None or message.role == "tool":
+    if len(parts) != 1 or message.name is not None or message.role == "tool":
         return None
     part = parts[0]
     return part.text if type(part) is Text and not part.wire else None

@@ -45,10 +45,34 @@ def placed_plan(edge: Edge, said: PlanArguments) -> Steps[tuple[Sealed, Placed]]
         UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form on the wire.
         RequestCompositionError: as `plan_steps` does.
     """
+    sealed, made = yield from _with_room(edge, said)
+    assert made is not None
+    return sealed, made
+
+
+def previewed_plan(edge: Edge, said: PlanArguments) -> Steps[Sealed]:
+    """Plan a request without sending it; one that has no form on the wire is told unplaced.
+
+    Raises:
+        RequestCompositionError: as `plan_steps` does.
+    """
+    sealed, _ = yield from _with_room(edge, said, preview=True)
+    return sealed
+
+
+def _with_room(
+    edge: Edge, said: PlanArguments, *, preview: bool = False
+) -> Steps[tuple[Sealed, Placed | None]]:
+    """Plan until there is room for what placement adds."""
     facts, room = edge.facts, 0
     while True:
         sealed: Sealed = yield from plan_steps(replace(facts, placement=room) if room else facts)
-        made = placed(sealed, edge, said)
+        try:
+            made = placed(sealed, edge, said)
+        except UnsupportedPartError:
+            if preview:
+                return sealed, None
+            raise
         weight = placement_tokens(made, facts.measure)
         receipt = sealed.receipt
         most = receipt.max_input_tokens
@@ -56,16 +80,6 @@ def placed_plan(edge: Edge, said: PlanArguments) -> Steps[tuple[Sealed, Placed]]
         if weight <= room or fits:
             return noted(sealed, made, max(0, weight - room)), made
         room = weight + facts.measure.text(CONTINUES)
-
-
-def previewed_plan(edge: Edge, said: PlanArguments) -> Steps[Sealed]:
-    """Plan a request without sending it; one that has no form on the wire is told unplaced."""
-    sealed: Sealed = yield from plan_steps(edge.facts)
-    try:
-        made = placed(sealed, edge, said)
-    except UnsupportedPartError:
-        return sealed
-    return noted(sealed, made, placement_tokens(made, edge.facts.measure))
 
 
 def placed(sealed: Sealed, edge: Edge, said: PlanArguments) -> Placed:
@@ -88,8 +102,9 @@ def placed(sealed: Sealed, edge: Edge, said: PlanArguments) -> Placed:
     )
     if lowered.origins is None:
         return made
+    lost = (PlacementNote(code="tools-left-out"),) if said.tools_left_out else ()
     return msgspec.structs.replace(
-        made, notes=(*lowered.notes, *_traced(made.notes, lowered.origins))
+        made, notes=(*lowered.notes, *lost, *_traced(made.notes, lowered.origins))
     )
 
 
@@ -124,10 +139,14 @@ def _on_the_wire(sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: boo
     origins: list[int] = []
     lost: list[int] = []
     for position, message in enumerate(canonical):
-        written = lower_all([message], wire, leave_out=leave_out, as_json=False)
-        made += written.messages
-        origins += [position] * len(written.messages)
-        lost += [position] if written.left_out else []
+        written: Sequence[Any]
+        try:
+            written = wire.lower(message)
+        except UnsupportedPartError:
+            written, left_out = lower_all([message], wire, leave_out=leave_out, as_json=False)
+            lost += [position] if left_out else []
+        made += written
+        origins += [position] * len(written)
     if lost:
         notes = (*notes, PlacementNote(code="parts-left-out", positions=tuple(lost)))
     view = sealed.receipt.history.view
