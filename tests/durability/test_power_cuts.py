@@ -6,7 +6,9 @@ import random
 from pathlib import Path
 
 from durability.power_cut import Disk, ForgetfulVFS
+from thusfar.drive import Steps
 from thusfar.storage import SqliteStore
+from thusfar.storage import questions as q
 from thusfar.testing.store_laws.told import assistant, calling, result, sound, thread, user
 
 ROUNDS = 40
@@ -26,6 +28,45 @@ def test_the_disk_forgets_so_that_normal_loses_the_newest(tmp_path: Path) -> Non
         lost += len(acknowledged - stored)
 
     assert lost > 0, "the disk did not forget, so the test above shows nothing"
+
+
+def test_what_is_kept_of_a_request_costs_no_sync_and_survives_with_the_turn(
+    tmp_path: Path,
+) -> None:
+    for round_number in range(ROUNDS // 4):
+        chance = random.Random(round_number)
+        before, after = tmp_path / f"{round_number}", tmp_path / f"{round_number}-after"
+        before.mkdir()
+        after.mkdir()
+        disk = Disk()
+        name = f"forgetful-receipts-{round_number}"
+        vfs = ForgetfulVFS(name, disk)
+        store = SqliteStore(before / "cut.db", vfs=name)
+        told = thread(store)
+        told.append(user("u"))
+        turns = chance.randint(1, 30)
+        for i in range(turns):
+            synced = disk.syncs
+            store.run(_kept(f"r{i}"))
+            assert disk.syncs == synced
+            told.append(assistant(f"a{i}", "x" * 900))
+            assert disk.syncs > synced
+        disk.cut_power(after, chance)
+        store.close()
+        vfs.unregister()
+        left = SqliteStore(after / "cut.db")
+        sound(thread(left))
+        assert thread(left).read(limit=turns).ids == tuple(f"a{i}" for i in range(turns))
+        assert [left.run(_read(f"r{i}")) for i in range(turns)] == ["{}"] * turns
+
+
+def _kept(key: str) -> Steps[None]:
+    yield q.Lock("of", "requests", durable=False)
+    yield q.Write((q.PutRecord("receipt", key, "", "{}", 0),))
+
+
+def _read(key: str) -> Steps[str | None]:
+    return (yield q.ReadRecord("receipt", key))
 
 
 def _cut(home: Path, synchronous: str, round_number: int) -> tuple[set[str], set[str]]:

@@ -242,7 +242,8 @@ def keep_request_steps(
 ) -> Steps[None]:
     """Keep what a request leaves to other processes, in one write.
 
-    That is its receipt, and what the next request needs of it.
+    That is its receipt, and what the next request needs of it. The turn that is stored behind it
+    makes it as durable as itself.
 
     Args:
         stored: The receipt.
@@ -256,7 +257,7 @@ def keep_request_steps(
     Raises:
         IdentityConflictError: `IDENTITY_CONFLICT`, when the thread moved.
     """
-    yield q.Lock(*((LOCK, LOCK) if reader is None else reader.lock))
+    yield q.Lock(*((LOCK, LOCK) if reader is None else reader.lock), durable=False)
     changes: list[Any] = []
     thread_id = ""
     if reader is not None:

@@ -147,5 +147,5 @@ def usage_records(
 
 def flush_steps(pending: Mapping[Usage, Sequence[float]], *, now: int) -> Steps[None]:
     """Keep what was reported since."""
-    yield q.Lock("usage", "usage")
+    yield q.Lock("usage", "usage", durable=False)
     yield q.Write((yield from usage_records(pending, now=now)))

@@ -1,8 +1,8 @@
 """Questions: all that a thread operation may ask of a store; frozen, and free of policy.
 
-Reads may be asked at any time. `Lock` begins a write: until `Write` or `AppendGroup` has been
-answered, or the operation ends, nobody else changes what the lock covers. A write is applied whole
-or not at all, and is durable when it is answered.
+Reads may be asked at any time. `Lock` begins a write: until `Write` or `AppendGroup` is answered,
+or the operation ends, nobody else changes what it covers. A write is applied whole or not at all,
+and is durable when it is answered.
 
 Source:
     docs/spec/storage.md#questions
@@ -175,12 +175,14 @@ class Lock(_Question, frozen=True):
         owner: The owner whose head is read.
         whole: Whether nobody else may append to the thread meanwhile.
         guess: Whether a head the store remembers will do, without a lock; see `GUESSED`.
+        durable: Whether what is written survives a power cut at once, or with the next that does.
     """
 
     thread_id: str
     owner: str
     whole: bool = False
     guess: bool = False
+    durable: bool = True
 
 
 class BeginThread(_Question, frozen=True):

@@ -112,3 +112,16 @@ def translated(error: apsw.Error) -> StorageError:
     kind, message, fix = next(KINDS[k] for k in type(error).__mro__ if k in KINDS)
     result = getattr(error, "extendedresult", None)
     return kind(message, fix=fix, sqlite_code=int(result) if result else None)
+
+
+def unprepared(version: int) -> StorageReadOnlyError:
+    """Make the error for a database that would have to be migrated, and may not be written."""
+    if not version:
+        return StorageReadOnlyError(
+            "A database without threads was opened read-only.",
+            fix="Check its path, or open it once without read_only, so that its tables are made.",
+        )
+    return StorageReadOnlyError(
+        "A database of an older version was opened read-only.",
+        fix="Open it once without read_only, so that it is migrated.",
+    )

@@ -35,7 +35,7 @@ from thusfar.storage.migrations import (
 from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
-from thusfar.storage.sqlite_errors import translated
+from thusfar.storage.sqlite_errors import translated, unprepared
 from thusfar.storage.statements import (
     ADD_HEAD,
     ADD_NODE,
@@ -92,7 +92,7 @@ class Session:
         self.sql = Sql(DEFAULT_NAMESPACE)
         self.busy = False
         self.usable = True
-        self._writing = False
+        self._writing = self._relaxed = False
         self._deadline = 0.0
         self._patience = shared.wait
         flags = apsw.SQLITE_OPEN_READONLY if shared.read_only else _READ_WRITE
@@ -112,7 +112,7 @@ class Session:
             self._cursor.execute("PRAGMA locking_mode = EXCLUSIVE")
         if not self.shared.read_only:
             self._until_free("PRAGMA journal_mode = WAL")
-        self._cursor.execute(f"PRAGMA synchronous = {self.shared.synchronous}")
+        self._set_synchronous(self.shared.synchronous)
         self._cursor.execute("PRAGMA secure_delete = ON")
         pages = CHECKPOINT_PAGES[self.shared.synchronous]
         self._cursor.execute(f"PRAGMA wal_autocheckpoint = {pages}")
@@ -181,13 +181,20 @@ class Session:
             and (known := self.shared.heads.recall(namespace, ask.thread_id, ask.owner)) is not None
         ):
             return known
-        self._begin_write()
+        self._begin_write(durable=ask.durable)
         rows = self.execute((READ_TIP, (namespace, ask.thread_id, ask.owner)))
         return HeadRow(*rows[0]) if rows else None
 
-    def _begin_write(self) -> None:
+    def _begin_write(self, *, durable: bool = True) -> None:
         self._begin_turn()
+        if not durable and self.shared.synchronous == "FULL":
+            self._relaxed = True
+            self._set_synchronous("NORMAL")
         self.execute(_BEGIN_WRITE)
+
+    def _set_synchronous(self, setting: str) -> None:
+        # A pragma takes effect when it is prepared, so that a cached one has none.
+        self._cursor.execute(f"PRAGMA synchronous = {setting}", can_cache=False)
 
     def _begin_turn(self) -> None:
         """Wait for the other writers of this process."""
@@ -327,6 +334,12 @@ class Session:
 
     def _release(self) -> None:
         self.busy = False
+        if self._relaxed:
+            self._relaxed = False
+            try:
+                self._set_synchronous(self.shared.synchronous)
+            except apsw.Error:
+                self.usable = False  # else later appends would be less durable than was asked
         if self._writing:
             self._writing = False
             self.shared.writer.release()
@@ -351,7 +364,7 @@ class Session:
         require_known(version, migrations)
         if version == migrations[-1].number or self.shared.read_only:
             if version != NEWEST and self.shared.read_only:
-                raise _unprepared(version)
+                raise unprepared(version)
             return
         self.busy = True
         try:
@@ -370,18 +383,6 @@ class Session:
             self.connection.close()
         except apsw.Error as error:
             raise translated(error) from error
-
-
-def _unprepared(version: int) -> StorageReadOnlyError:
-    if not version:
-        return StorageReadOnlyError(
-            "A database without threads was opened read-only.",
-            fix="Check its path, or open it once without read_only, so that its tables are made.",
-        )
-    return StorageReadOnlyError(
-        "A database of an older version was opened read-only.",
-        fix="Open it once without read_only, so that it is migrated.",
-    )
 
 
 _OWN: Final[dict[type, Callable[[Session, Any], Any]]] = {
