@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from itertools import pairwise
 from typing import Any
 
 import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import oracle
 from thusfar import (
     InputBudget,
     Runtime,
@@ -34,7 +34,6 @@ from thusfar.planner.planning import plan_steps
 from thusfar.runtime.arguments import said_to
 from thusfar.runtime.beginning import begin_sync
 from thusfar.testing import transcripts
-from thusfar.units import group
 
 OPENAI = dialect("openai-chat")
 STRATEGIES = (
@@ -98,6 +97,14 @@ class Said:
     def plan(self) -> Any:
         return plan_sync(self.messages, **self.arguments)
 
+    def prepare(self, missing: list[int]) -> None:
+        """Make the summaries of the conversation as it was."""
+        for fewer in sorted(missing, reverse=True):
+            with contextlib.suppress(HistoryError):
+                compact_now_sync(
+                    self.messages[: max(0, len(self.messages) - fewer)], **self.arguments
+                )
+
     def artifacts(self) -> list[Any]:
         spaces = self.arguments["runtime"].store._spaces
         return [row for space in spaces.values() for row in space.artifacts.values()]
@@ -107,11 +114,16 @@ def positions(ranges: Any) -> list[int]:
     return [p for a, b in ranges for p in range(a, b)]
 
 
-@given(transcripts(), SETTINGS)
+PREPARED = st.lists(st.integers(0, 30), max_size=3)
+"""How many messages were missing yet when a summary was made."""
+
+
+@given(transcripts(), SETTINGS, PREPARED)
 @settings(max_examples=400, deadline=None)
-def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages, drawn):
+def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages, drawn, prepared):
     before = copy.deepcopy(messages)
     said = Said(messages, drawn)
+    said.prepare(prepared)
     full = sum(map(tokens_of, messages))
 
     try:
@@ -141,31 +153,134 @@ def test_a_plan_fits_explains_every_message_and_leaves_the_record_alone(messages
         assert kept == list(range(len(messages))), "fidelity given away below the watermark"
     if covered and full <= said.max:
         assert planned.receipt.input_tokens <= said.arguments["budget"].optimize_at
+    inside = [p for p in kept if covered and view.system <= p < covered[-1]]
+    asked_for = {"user", "system"}  # what keep_user keeps, and openers
+    assert {messages[p]["role"] for p in inside} <= asked_for, "kept what nobody asked for"
     own = [m for m in sealed if any(m is mine for mine in messages)]
     if drawn["shorten"] is None:
         assert own == [messages[p] for p in kept], "not the caller's own objects in order"
 
 
-@given(transcripts(), SETTINGS)
+@given(transcripts(), SETTINGS, PREPARED)
 @settings(max_examples=300, deadline=None)
-def test_no_fidelity_is_given_away_that_fitted(messages, drawn):
+def test_no_fidelity_is_given_away_that_fitted(messages, drawn, prepared):
     """Under the watermark the best that is ready and fits it is sent, else the best within max."""
     said = Said(messages, drawn)
+    said.prepare(prepared)
     try:
         planned = said.plan()
     except RequestCompositionError:
         return
 
     budget, sent = said.arguments["budget"], planned.receipt.input_tokens
-    evidence = planned.inspect()
-    chosen = next(each for each in evidence.candidates if each.selected)
+    candidates = planned.inspect().candidates
+    chosen = next(each for each in candidates if each.selected)
     limit = budget.optimize_at if sent <= budget.optimize_at else budget.max
-    better = evidence.candidates[: evidence.candidates.index(chosen)]
-    for each in better:
-        assert not each.available or sent - chosen.tokens + each.tokens > limit, each
-        assert each.reason in ("over-limit", "unavailable")
-    for each in evidence.candidates[len(better) + 1 :]:
-        assert each.reason in ("lower-fidelity", "unprepared", "unavailable")
+    for each in candidates:
+        if fidelity(each) > fidelity(chosen):
+            assert not each.available or sent - chosen.tokens + each.tokens > limit, each
+            assert each.reason in ("over-limit", "unavailable")
+        elif each is not chosen:
+            assert each.reason in ("lower-fidelity", "unprepared", "unavailable")
+
+
+ORDER = ("full", "shortened", "authored", "summary", "offload", "omitted")
+
+
+def fidelity(candidate: Any) -> tuple[int, int, int]:
+    """More is better: the form; then how little it covers; then how much it says of that."""
+    place = ORDER.index(candidate.representation)
+    return -place, -candidate.covers, candidate.tokens
+
+
+def quarters(message: Any) -> int:
+    return 4 + len(str(message)) // 4
+
+
+def digest_plan(messages: list[Any], drawn: dict[str, Any], chars: int, **more: Any) -> Any:
+    """Plan with the digest, in a budget that its lines matter to."""
+    most = drawn["max"] * 4
+    return plan_sync(
+        messages,
+        model="answering",
+        dialect="openai-chat",
+        counter=per_message(quarters),
+        budget=InputBudget(max=most, optimize_at=max(1, most * drawn["share"] // 100)),
+        policy=history(
+            recent=history.recent(messages=drawn["recent"], cut=drawn["cut"]),
+            summary=summarize.digest(line_max_chars=chars),
+            on_miss=drawn["on_miss"],
+            **more,
+        ),
+    )
+
+
+def sizes_without_a_planner(
+    messages: list[Any], drawn: dict[str, Any], chars: int
+) -> dict[str, int]:
+    """Tokens of each form, the best first, as projected by itself."""
+    recent = history.recent(messages=drawn["recent"], cut=drawn["cut"])
+    with_counter: dict[str, Any] = {"dialect": "openai-chat", "counter": per_message(quarters)}
+    forms = {"full": sum(map(quarters, messages))}
+    widths = [chars]
+    while widths[-1] > 40:
+        widths.append(max(40, widths[-1] // 2))
+    for width in widths:
+        digest = history(recent=recent, summary=summarize.digest(line_max_chars=width))
+        made = digest.project(messages, **with_counter).receipt
+        if made.summarised:
+            forms[f"summary {width}"] = made.tokens.tokens
+    if drawn["on_miss"] == "recent-only":
+        alone = recent.project(messages, **with_counter).measured()
+        forms["omitted"] = alone.receipt.tokens.tokens
+    return forms
+
+
+@given(transcripts(max_turns=9), SETTINGS, st.integers(40, 400))
+@settings(max_examples=200, deadline=None)
+def test_the_widest_digest_that_fits_is_sent(messages, drawn, chars):
+    forms = sizes_without_a_planner(messages, drawn, chars)
+    most = drawn["max"] * 4
+    mark = max(1, most * drawn["share"] // 100)
+    below = [form for form in forms if forms[form] <= mark and form != "omitted"]
+    best = next(iter(below + [form for form in forms if forms[form] <= most]), None)
+
+    try:
+        planned = digest_plan(messages, drawn, chars)
+    except RequestTooLargeError:
+        assert best is None
+        return
+
+    receipt = planned.receipt
+    kind = receipt.adaptations[0].representation if receipt.adaptations else "full"
+    narrowed = [w.facts for w in receipt.warnings if w.code == "HISTORY_DIGEST_SHORTENED"]
+    if kind == "summary":
+        kind = f"summary {narrowed[0]['line_max_chars'] if narrowed else chars}"
+    assert kind == best
+    assert receipt.input_tokens == forms[kind]
+
+
+@given(transcripts(max_turns=9), SETTINGS, st.integers(1, 60), st.integers(5, 30))
+@settings(max_examples=200, deadline=None)
+def test_results_are_cut_before_anything_is_summarised(messages, drawn, most, times):
+    for message in messages:
+        if message["role"] == "tool":
+            message["content"] *= times
+
+    try:
+        planned = digest_plan(messages, drawn, 200, shorten=most)
+    except RequestTooLargeError:
+        return
+
+    view = planned.receipt.history.view
+    tried = {each.representation: each for each in planned.inspect().candidates}
+    cut = max(positions(view.summarised), default=0)
+    old = [m for m in messages[view.system : cut] if m["role"] == "tool"]
+    if any(len(message["content"]) > 6 * most + 100 for message in old):
+        shorter = tried["shortened"]
+        assert shorter.tokens < tried["full"].tokens
+        assert shorter.reason == "over-limit", "summarised although cutting results would do"
+        assert planned.receipt.input_tokens < shorter.tokens
 
 
 class Asked:
@@ -207,23 +322,25 @@ def test_no_summary_covers_an_open_call_or_cuts_an_exchange(messages, drawn):
     except RequestCompositionError:
         return
 
-    facts = [OPENAI.describe(m) for m in messages[view.system :]]
-    grouping = group(facts)
-    summarised = set(positions(view.summarised))
-    for place, _ in grouping.pending:
-        assert place + view.system not in summarised
-    kept = set(positions(view.kept))
-    starts = [start + view.system for start in grouping.exchanges]
-    for start, end in pairwise([*starts, len(messages)]):
+    found = oracle.structure([OPENAI.describe(message) for message in messages])
+    summarised, kept = set(positions(view.summarised)), set(positions(view.kept))
+    open_from = min(found.pending, default=len(messages))
+    assert not any(place >= open_from for place in summarised), "an open call is covered"
+    assert not any(place >= open_from for place in positions(view.omitted)), "an open call is lost"
+    for start, end in found.exchanges:
         exchange = set(range(start, end))
         assert exchange <= kept or not exchange & kept or drawn["keep_user"], "cut inside"
 
 
-@given(transcripts(), SETTINGS, st.none() | st.integers(0, 30))
+WIRES = st.sampled_from(["openai-chat", "openai-responses", "anthropic", "gemini"])
+
+
+@given(transcripts(), SETTINGS, st.none() | st.integers(0, 30), WIRES)
 @settings(max_examples=300, deadline=None)
-def test_plan_and_preview_agree_and_a_preview_makes_nothing(messages, drawn, prepared):
-    """Also where a summary of an earlier, or of the whole, conversation is ready."""
+def test_plan_and_preview_agree_and_a_preview_makes_nothing(messages, drawn, prepared, wire):
+    """Also where a summary is ready, and where the provider's rules of placement add to it."""
     said = Said(messages, drawn)
+    said.arguments |= {"wire": wire, "leave_out": True}
     if prepared is not None:
         with contextlib.suppress(HistoryError):
             compact_now_sync(messages[: len(messages) - prepared], **said.arguments)

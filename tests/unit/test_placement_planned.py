@@ -95,6 +95,24 @@ def test_a_smaller_form_is_taken_where_only_what_is_added_would_not_fit():
     assert made.receipt.input_tokens <= 92
 
 
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("most", range(12, 18))
+def test_a_preview_keeps_room_for_what_is_added_as_the_plan_does(wire: str, most: int):
+    long = [{"role": "assistant", "content": "word " * 10}, *TALK]
+    asked = {"wire": wire, "budget": InputBudget(max=most, optimize_at=most)}
+
+    seen = preview_sync(long, model="answering", counter=Words(), dialect="openai-chat", **asked)
+
+    if most < 15:
+        assert seen.status == "over-limit"
+        with pytest.raises(RequestTooLargeError):
+            planned(long, **asked)
+    else:
+        assert seen.status == "fits"
+        made = planned(long, **asked)
+        assert (seen.input_tokens, seen.receipt.placement) == (15, made.receipt.placement)
+
+
 def test_tools_that_are_not_offered_any_more_are_defined_and_counted():
     call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
     answer = {"type": "tool_result", "tool_use_id": "c1", "content": "ok"}
