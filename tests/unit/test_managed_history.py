@@ -5,13 +5,16 @@ from __future__ import annotations
 import asyncio
 import copy
 import json
+import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
+from checkout import ROOT, SOURCE
 from thusfar import (
     InputBudget,
     Redaction,
@@ -334,7 +337,6 @@ def test_a_sealed_plan_does_not_follow_later_changes_of_the_callers_list():
 
 PROGRAM = """
 import sys
-sys.path.insert(0, sys.argv[1])
 import msgspec
 from test_managed_history import InputBudget, plan_sync, setting, talk, Runtime
 arguments = setting()
@@ -357,24 +359,30 @@ try:
     plan_sync(talk(30), system="rule " * 9000, **arguments)
 except RequestTooLargeError as error:
     refused = (str(error), error.facts, error.diagnostics)
+import thusfar
+print(thusfar.__file__, flush=True)
 made = (planned.receipt, planned.inspect(), planned.kwargs, planned.fingerprint, shown, refused)
 sys.stdout.buffer.write(msgspec.json.encode(made, order="deterministic"))
 """
 
 
-def test_the_same_facts_give_the_same_bytes_in_any_process():
-    from pathlib import Path
-
-    here = str(Path(__file__).parent)
-    outputs = {
-        subprocess.run(
-            [sys.executable, "-c", PROGRAM, here],
+def test_the_same_facts_give_the_same_bytes_in_any_process(tmp_path):
+    """In this checkout, whatever is installed: another hash seed, folder and set of variables."""
+    paths = os.pathsep.join(str(ROOT / name) for name in ("src", "tests", "tests/unit"))
+    outputs = set()
+    for seed in ("1", "2", "3", "7"):
+        folder = tmp_path / f"elsewhere {seed}"
+        folder.mkdir()
+        made = subprocess.run(
+            [sys.executable, "-c", PROGRAM],
             capture_output=True,
             check=True,
-            env={"PYTHONHASHSEED": seed, "PATH": ""},
+            cwd=folder,
+            env={"PYTHONHASHSEED": seed, "PATH": "", "PYTHONPATH": paths},
         ).stdout
-        for seed in ("1", "2", "3", "7")
-    }
+        imported, _, encoded = made.partition(b"\n")
+        assert Path(imported.decode()) == SOURCE / "__init__.py"
+        outputs.add(encoded)
 
     assert len(outputs) == 1
     assert len(outputs.pop()) > 500
