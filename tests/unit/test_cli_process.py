@@ -225,3 +225,26 @@ def test_the_help_of_a_command_states_json_and_its_exit_statuses(name, capsys):
     assert "With --json: " in out
     assert "Exit status: 0 " in out
     assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("word", ["raising:X", "leaving:X", "unreadable:X", "raiser:build"])
+def test_a_module_that_cannot_be_run_is_a_refusal_and_no_traceback(here: Here, word: str):
+    for name, code in (
+        ("raising", "raise RuntimeError"),
+        ("leaving", "import sys; sys.exit(3)"),
+        ("unreadable", "def f(:"),
+        ("raiser", "def build(): raise RuntimeError"),
+    ):
+        Path(f"{name}.py").write_text(code)
+
+    told = json.loads(here("lint", word, "--json", store=False, status=1))
+
+    assert told["error"]["code"] == "INVALID_DEFINITION"
+    for name in ("raising", "leaving", "unreadable", "raiser"):
+        sys.modules.pop(name, None)
+
+
+def test_a_run_that_would_not_be_kept_has_no_id_and_one_that_is_kept_has_one(here: Here):
+    here("run", "flow.toml", *here.hooks(), "--run", "r1", store=False, status=2)
+    here("run", "flow.toml", *here.hooks(), "--run", "", status=1)
+    assert json.loads(here("runs", "--json"))["runs"] == []

@@ -13,7 +13,12 @@ import pytest
 
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
-from thusfar.errors import InvalidDefinitionError
+from thusfar.errors import (
+    InvalidDefinitionError,
+    InvalidStateError,
+    InvalidTemplateError,
+    OptionsError,
+)
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
@@ -270,35 +275,57 @@ def test_models_are_named_as_elsewhere():
         ("tasks", {"tasks": {}}),
         ("tasks[0]", {"tasks": ["a"]}),
         ("tasks[0]", {"tasks": [{"title": "no id"}]}),
-        ("tasks[1]", {"tasks": [{"id": "a"}, {"id": "END"}]}),
+        ("tasks[1].id", {"tasks": [{"id": "a"}, {"id": "END"}]}),
         ("tasks[0].kind", {"tasks": [{"id": "a", "kind": "robot"}]}),
         ("tasks[0].colour", {"tasks": [{"id": "a", "colour": "red"}]}),
         ("tasks[0].omit", {"tasks": [{"id": "a", "omit": "goal"}]}),
         ("tasks[0].no_history", {"tasks": [{"id": "a", "no_history": 1}]}),
         ("tasks[0].max_retries", {"tasks": [{"id": "a", "max_retries": 1.5}]}),
-        ("tasks[0]", {"tasks": [{"id": "a", "task_prompt": "${"}]}),
-        ("tasks[0]", {"tasks": [{"id": "a", "state_updates": "history"}]}),
+        ("tasks[0].kind", {"tasks": [{"id": "a", "kind": ["task"]}]}),
+        ("tasks[0].task_prompt", {"tasks": [{"id": "a", "task_prompt": "${"}]}),
+        ("tasks[0].state_updates", {"tasks": [{"id": "a", "state_updates": "history"}]}),
+        ("tasks[0].state_updates", {"tasks": [{"id": "a", "state_updates": {"x": "$other.y"}}]}),
+        ("tasks[0].output", {"tasks": [{"id": "a", "output": {"type": "wrong"}}]}),
+        ("intro_prompt", {"intro_prompt": "${", "tasks": [{"id": "a"}]}),
+        ("optional_prompts", {"optional_prompts": {"goal": "x"}, "tasks": [{"id": "a"}]}),
+        ("state", {"state": {"history": []}, "tasks": [{"id": "a"}]}),
+        ("history_detail_items", {"history_detail_items": -1, "tasks": [{"id": "a"}]}),
+        ("requests.capacity", {"requests": {"capacity": -5}, "tasks": [{"id": "a"}]}),
+        ("default_return_task", {"default_return_task": "x", "tasks": [{"id": "a"}]}),
+        ("error_task", {"error_task": "x", "tasks": [{"id": "a"}]}),
+        ("sequence", {"sequence": ["x"], "tasks": [{"id": "a"}]}),
+        ("sequence", {"sequence": ["a", "a"], "tasks": [{"id": "a"}]}),
+        ("tasks", {"tasks": [{"id": "a"}, {"id": "a"}]}),
         ("tasks[0].output", {"tasks": [{"id": "a", "output": "Nothing"}]}),
         ("tasks[0].before_commit", {"tasks": [{"id": "a", "before_commit": "nothing"}]}),
         ("tasks[0].before_commit", {"tasks": [{"id": "a", "before_commit": "model"}]}),
         ("tasks[0].model", {"tasks": [{"id": "a", "model": "nothing"}]}),
         ("tasks[0].transitions[1]", {"tasks": [{"id": "a", "transitions": ["END", {}]}]}),
         (
-            "tasks[0].transitions[0]",
+            "tasks[0].transitions[0].visible_when",
             {"tasks": [{"id": "a", "transitions": [
                 {"to": "END", "visible_when": {"fieldName": "x", "operator": "like"}}]}]},
+        ),
+        (
+            "tasks[0].transitions[0].visible_when",
+            {"tasks": [{"id": "a", "transitions": [
+                {"to": "END", "visible_when": {
+                    "fieldName": "x", "operator": "equals", "valeu": 1}}]}]},
         ),
         ("tasks[0].decisions[0]", {"tasks": [
             {"id": "a", "kind": "decision", "decisions": [{"go_to": "END"}]}]}),
         ("tasks[0].process.tasks[0].run", {"tasks": [{"id": "a", "kind": "process", "process": {
             "tasks": [{"id": "in", "kind": "script", "run": "nothing"}]}}]}),
         ("tasks[0].process", {"tasks": [{"id": "a", "kind": "process", "process": "checked"}]}),
-        ("limits", {"limits": {"max_steps": 0}, "tasks": [{"id": "a"}]}),
+        ("limits.max_steps", {"limits": {"max_steps": 0}, "tasks": [{"id": "a"}]}),
+        ("limits.run_timeout_seconds", {
+            "limits": {"run_timeout_seconds": float("inf")}, "tasks": [{"id": "a"}]}),
         ("limits.step_timeout_seconds", {"limits": {"step_timeout_seconds": "1"}, "tasks": []}),
         ("requests.capacity", {"requests": {"capacity": {}}, "tasks": [{"id": "a"}]}),
         ("prompt_modes.m.add", {"prompt_modes": {"m": {"add": "x"}}, "tasks": [{"id": "a"}]}),
-        ("", {"tasks": []}),
-        ("", {"tasks": [{"id": "a"}], "start": "b"}),
+        ("", {}),
+        ("tasks", {"tasks": []}),
+        ("start", {"tasks": [{"id": "a"}], "start": "b"}),
     ],
 )  # fmt: skip
 def test_whatever_is_wrong_is_named_with_its_place(place: str, data: Any):
@@ -310,6 +337,87 @@ def test_whatever_is_wrong_is_named_with_its_place(place: str, data: Any):
     assert caught.value.facts["place"] == place
     assert caught.value.fix
     assert (f"at {place}" if place else "A definition") in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("lacks", "data"),
+    [
+        ("tasks", {}),
+        ("id", {"tasks": [{"title": "x"}]}),
+        ("run", {"tasks": [{"id": "a", "kind": "script"}]}),
+        ("process", {"tasks": [{"id": "a", "kind": "process"}]}),
+        ("decisions", {"tasks": [{"id": "a", "kind": "decision"}]}),
+        ("go_to", {"tasks": [{"id": "a", "kind": "decision", "decisions": [
+            {"when": {"fieldName": "x", "operator": "isNull"}}]}]}),
+        ("to", {"tasks": [{"id": "a", "transitions": [{"label": "x"}]}]}),
+    ],
+)  # fmt: skip
+def test_a_field_that_is_lacking_is_named(lacks: str, data: Any):
+    with pytest.raises(InvalidDefinitionError) as caught:
+        from_data(data)
+
+    assert caught.value.args[0].endswith(f"lacked {lacks}.")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"goal": 5}, {"intro_prompt": 5}, {"goal_primer": []}, {"state": [1]}, {"limits": {}},
+        {"requests": {}}, {"on_event": 5}, {"interceptor": "x"}, {"sequence": "a"},
+    ],
+)  # fmt: skip
+def test_a_process_of_values_of_other_kinds_is_refused(given: Any):
+    with pytest.raises((InvalidDefinitionError, InvalidTemplateError, OptionsError)):
+        Process([Task(id="a")], **given)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: Task(id="a", title=5), lambda: Task(id="a", task_prompt=5),  # type: ignore[arg-type]
+        lambda: Task(id="a", transitions="END"), lambda: Task(id="a", omit="goal"),
+        lambda: Task(id="a", before_commit=5), lambda: Task(id="a", errors_primer=5),  # type: ignore[arg-type]
+        lambda: Task(id="a", state_updates={5: 1}), lambda: Transition("a", label=5),  # type: ignore[arg-type]
+        lambda: ScriptTask(id="a", run=None), lambda: DecisionTask(id="a", decisions=[5]),  # type: ignore[arg-type, list-item]
+        lambda: DecisionTask(id="a", decisions={"x": "y"}),  # type: ignore[arg-type]
+        lambda: Process([SubProcess(id="a", process=None)]),
+    ],
+)  # fmt: skip
+def test_a_task_of_values_of_other_kinds_is_refused(made: Any):
+    with pytest.raises((InvalidDefinitionError, InvalidTemplateError, InvalidStateError)):
+        made()
+
+
+def test_a_listener_that_has_to_be_awaited_is_refused():
+    async def told(event: Any) -> None:
+        pass
+
+    with pytest.raises(InvalidDefinitionError):
+        Process([Task(id="a")], on_event=told)
+
+
+@pytest.mark.parametrize("code", ["raise RuntimeError", "import sys; sys.exit(3)", "def f(:"])
+def test_a_module_that_cannot_be_run_is_named(code: str, tmp_path: Path, monkeypatch: Any):
+    name = f"broken_{abs(hash(code))}"
+    (tmp_path / f"{name}.py").write_text(code)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(InvalidDefinitionError) as caught:
+        from_data({"tasks": [{"id": "a", "output": f"{name}:X"}]}, allow_imports=True)
+
+    assert caught.value.facts["place"] == "tasks[0].output"
+
+
+def test_a_function_that_makes_no_process_but_raises_is_named():
+    def build() -> Any:
+        raise RuntimeError("no")
+
+    data = {"tasks": [{"id": "a", "kind": "process", "process": "build"}]}
+    with pytest.raises(InvalidDefinitionError) as caught:
+        from_data(data, hooks={"build": build})
+
+    assert caught.value.facts["place"] == "tasks[0].process"
+    assert "RuntimeError" in caught.value.args[0]
 
 
 def test_files_are_read_by_the_end_of_their_name(tmp_path: Path):

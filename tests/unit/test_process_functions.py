@@ -151,8 +151,14 @@ def test_a_condition_that_has_to_be_awaited_holds_for_nobody():
     async def holds(state: Any) -> bool:
         return False
 
+    with pytest.raises(InvalidDefinitionError):
+        Transition("pay", visible_when=holds)
+
+    def later(state: Any) -> Any:
+        return holds(state)
+
     tasks = [
-        DecisionTask(id="d", decisions=[(holds, "pay")], otherwise=END),
+        DecisionTask(id="d", decisions=[(later, "pay")], otherwise=END),
         Task(id="pay"),
     ]
     outcome = Process(tasks, model=Scripted("x")).run_sync()

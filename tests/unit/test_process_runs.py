@@ -23,6 +23,7 @@ from thusfar.process import (
     END,
     CommitChanges,
     DecisionTask,
+    PartialPromptConfig,
     Process,
     RequestSettings,
     RunLimits,
@@ -394,6 +395,14 @@ def test_check_names_what_is_wrong_with_a_graph():
     assert kinds(Task(id="a", next_task=END), Task(id="b")) == [("unreachable", "b")]
     assert kinds(Task(id="a", transitions=["b"]), Task(id="b")) == [("no-end", "")]
     assert kinds(Task(id="a", omit=["nothing"])) == [("unknown-part", "a")]
+    asking = Task(id="a", task_prompt="${prt(['goal', 'nothing'])} ${promptPart('goal')}")
+    assert kinds(asking) == [("unknown-part", "a")]
+    assert kinds(Task(id="a"), intro_prompt="${promptPart('nothing')}") == [("unknown-part", "")]
+    assert kinds(asking, optional_prompts={"nothing": "${prt('less')}"}) == [("unknown-part", "")]
+    modes = {"own": PartialPromptConfig(omit=["nothing"])}
+    assert kinds(Task(id="a"), prompt_modes=modes) == [("unknown-part", "")]
+    both = Task(id="a", transitions=["b"], output={"type": "object"}, next_task="b")
+    assert kinds(both, Task(id="b")) == [], "behind a that answered, b ends the run"
     assert kinds(Task(id="a", transitions=["b", END]), Task(id="b")) == []
     assert kinds(Task(id="a"), Task(id="b"), sequence=["a", "b"]) == []
     with pytest.raises(InvalidDefinitionError):
@@ -533,7 +542,7 @@ def test_templates_see_what_they_may_and_values_are_never_read_as_templates():
         "${state.__class__}",
         "${''.__class__}",
         "${state.list.append(1)}",
-        "${promptPart('nope')}",
+        "${promptPart(goal)}",
         "${promptPart('taskPrompt')}",
         "${1/0}",
     ],

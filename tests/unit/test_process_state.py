@@ -114,6 +114,10 @@ STATE = {"n": 5, "text": "Hello", "list": ["a", "b"], "none": None, "flag": True
         ("list.length", "equals", 2, True),
         ("state.o.k", "equals", 1, True),
         ("n.length", "isNull", None, True),
+        ("list[0]", "equals", "a", True),
+        ("state.list[1]", "equals", "b", True),
+        ("list[9]", "isNull", None, True),
+        ("o[0]", "isNull", None, True),
     ],
 )
 def test_a_condition_holds_or_not(field: str, operator: str, value: Any, holds: bool):
@@ -146,6 +150,13 @@ def test_conditions_are_grouped():
         {"operator": "and", "criteria": [{}]},
         {"fieldName": "n", "operator": "regexp", "value": "("},
         {"fieldName": "n", "operator": "inSet", "value": 5},
+        {"fieldName": "n", "operator": "equals", "valeu": 5},
+        {"fieldName": "n", "operator": "equals"},
+        {"fieldName": "n..m", "operator": "isNull"},
+        {"fieldName": "n[", "operator": "isNull"},
+        {"fieldName": "", "operator": "isNull"},
+        {"operator": "and", "criteria": "ab"},
+        {"operator": "and", "criteria": [], "fieldName": "n"},
     ],
 )
 def test_a_condition_of_another_form_is_refused(criteria: Any):

@@ -6,13 +6,25 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thusfar.errors import InvalidDefinitionError
+from thusfar.errors import InvalidDefinitionError, OptionsError
+from thusfar.process.planning import RequestSettings
+from thusfar.process.position import RunLimits
 from thusfar.process.prompts import BUILT_IN, SAME, Primers, PromptTexts
 from thusfar.process.routing import Graph
-from thusfar.process.tasks import AnyTask, DecisionTask, ScriptTask, SubProcess, Task
+from thusfar.process.runnable import Runnable
+from thusfar.process.tasks import (
+    AnyTask,
+    DecisionTask,
+    ScriptTask,
+    SubProcess,
+    Task,
+    check_function,
+    check_names,
+    check_text,
+)
 from thusfar.process.templates import check_template
 
 
@@ -25,6 +37,9 @@ def prompt_texts(**given: Any) -> PromptTexts:
             part.
     """
     said = {name: value for name, value in given.items() if value is not None}
+    for name, value in said.items():
+        if name != "optional_prompts":
+            check_text(name, value, "The process")
     primers = Primers(**{name: said.pop(name) for name in list(said) if name.endswith("_primer")})
     texts = PromptTexts(primers=primers, **said)
     for name in ("system_prompt", "intro_prompt", "standard_prompt"):
@@ -33,7 +48,9 @@ def prompt_texts(**given: Any) -> PromptTexts:
         check_template(text, owner=name)
         if SAME.get(name, name) in BUILT_IN:
             raise InvalidDefinitionError(
-                "An optional prompt had the name of a part.", fix="Name it otherwise.", part=name
+                f"An optional prompt had the name of a part: {name}.",
+                fix="Name it otherwise.",
+                option="optional_prompts",
             )
     return texts
 
@@ -63,19 +80,33 @@ def graph_of(
         task = _task(given)
         if task.id in made:
             raise InvalidDefinitionError(
-                f"Two tasks had the id {task.id}.", fix="Give each its own.", task_id=task.id
+                f"Two tasks had the id {task.id}.",
+                fix="Give each its own.",
+                task_id=task.id,
+                option="tasks",
             )
         made[task.id] = task
     if not made:
-        raise InvalidDefinitionError("A process had no task.", fix="Pass at least one.")
+        raise InvalidDefinitionError(
+            "A process had no task.", fix="Pass at least one.", option="tasks"
+        )
     first = start if start is not None else sequence[0] if sequence else next(iter(made))
-    named = [each for each in (back, error_task) if each is not None]
-    for name in (first, *sequence, *named):
-        if name not in made:
-            raise InvalidDefinitionError(
-                "The start, the sequence, the default return task or the error task was no task.",
-                fix="Use ids of the tasks of the process.",
-            )
+    named = {"sequence": sequence, "start": [first], "default_return_task": [back],
+             "error_task": [error_task]}  # fmt: skip
+    for option, names in named.items():
+        for name in names:
+            if name is not None and name not in made:
+                raise InvalidDefinitionError(
+                    f"No task had the id {name}, which {option} named.",
+                    fix=f"Use one of {', '.join(made)}.",
+                    option=option,
+                )
+    if len({*sequence}) < len(sequence):
+        raise InvalidDefinitionError(
+            "A sequence named a task twice.",
+            fix="Name each once; lead back to one with next_task or a transition.",
+            option="sequence",
+        )
     return Graph(
         tasks=made,
         start=first,
@@ -86,6 +117,12 @@ def graph_of(
 
 
 def _task(given: Any) -> AnyTask:
+    if isinstance(given, SubProcess) and not isinstance(given.process, Runnable):
+        raise InvalidDefinitionError(
+            f"The sub-process {given.id} had something else than a process.",
+            fix="Pass a Process.",
+            task_id=given.id,
+        )
     if isinstance(given, Task | DecisionTask | ScriptTask | SubProcess):
         return given
     try:
@@ -95,3 +132,28 @@ def _task(given: Any) -> AnyTask:
             "A task was given as something that no task can be made of.",
             fix="Pass a Task, a DecisionTask, a ScriptTask, a SubProcess, or fields of a Task.",
         ) from None
+
+
+def check_settings(
+    *, state: Any, sequence: Any, limits: Any, requests: Any, **functions: Any
+) -> None:
+    """Check the kinds of what a process is given beside its tasks and texts.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for one of another kind.
+        InvalidDefinitionError: `INVALID_DEFINITION`, for a sequence that is one text.
+    """
+    check_names("sequence", sequence, "The process")
+    for name, value, kind in (
+        ("state", state, Mapping),
+        ("limits", limits, RunLimits),
+        ("requests", requests, RequestSettings),
+    ):
+        if value is not None and not isinstance(value, kind):
+            raise OptionsError(
+                f"Process() got a {type(value).__name__} for {name}.",
+                fix=f"Pass a {kind.__name__} for {name}.",
+                option=name,
+            )
+    for name, function in functions.items():
+        check_function(name, function, "The process", awaited=name == "interceptor")

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 from thusfar.errors import HistoryError, InvalidDefinitionError, TaskFailedError
@@ -67,6 +68,9 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "notBlank": lambda a, _: not _blank(a),
     "regexp": lambda a, b: re.search(b, _text(a)) is not None,
 }
+_WITHOUT_VALUE: Final = ("isNull", "notNull", "isBlank", "notBlank")
+_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_PATH: Final = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d{1,9}\])*")
 _ALIASES: Final = {"isNotNull": "notNull", "isNotBlank": "notBlank"}
 
 
@@ -132,18 +136,31 @@ def check_criteria(criteria: Any) -> None:
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, for an unknown operator or another form.
     """
+    if inspect.iscoroutinefunction(criteria):
+        raise InvalidDefinitionError(
+            "A condition was a function that has to be awaited.",
+            fix="Pass one that answers at once.",
+        )
     if criteria is None or callable(criteria):
         return
     operator = criteria.get("operator") if isinstance(criteria, Mapping) else None
-    if operator in _GROUPS and isinstance(criteria.get("criteria"), Sequence):
+    if operator in _GROUPS and isinstance(criteria.get("criteria"), list | tuple):
+        _check_names(criteria, ("operator", "criteria"))
         for each in criteria["criteria"]:
             check_criteria(each)
         return
-    known = isinstance(operator, str) and _ALIASES.get(operator, operator) in _OPERATORS
-    if not known or not isinstance(criteria.get("fieldName"), str):
+    name = _ALIASES.get(operator, operator) if isinstance(operator, str) else None
+    path = criteria.get("fieldName") if isinstance(criteria, Mapping) else None
+    if name not in _OPERATORS or not isinstance(path, str) or not _PATH.fullmatch(path):
         raise InvalidDefinitionError(
             "A condition could not be read.",
-            fix="Pass fieldName, operator and value, a group of conditions, or a function.",
+            fix="Pass fieldName, such as order.lines[0].name, operator and value; a group: "
+            f"operator and criteria; or a function. Operators: {', '.join(_OPERATORS)}.",
+        )
+    _check_names(criteria, ("fieldName", "operator", "value"))
+    if name not in _WITHOUT_VALUE and "value" not in criteria:
+        raise InvalidDefinitionError(
+            f"A condition with {operator} had no value.", fix="Pass value, also where it is null."
         )
     value = criteria.get("value")
     if operator in ("inSet", "notInSet") and not isinstance(value, list | tuple):
@@ -152,6 +169,14 @@ def check_criteria(criteria: Any) -> None:
         )
     if operator == "regexp":
         _check_pattern(value)
+
+
+def _check_names(criteria: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    if unknown := [name for name in criteria if name not in names]:
+        raise InvalidDefinitionError(
+            f"A condition had fields that do not exist: {', '.join(map(str, unknown))}.",
+            fix=f"Use {', '.join(names)}.",
+        )
 
 
 def _check_pattern(value: Any) -> None:
@@ -166,11 +191,20 @@ def _check_pattern(value: Any) -> None:
 
 def _value(state: Mapping[str, Any], path: str) -> Any:
     value: Any = state
-    for name in path.removeprefix("state.").split("."):
+    for step in _steps(path):
         if isinstance(value, Mapping):
-            value = value.get(name)
-        elif name == "length" and isinstance(value, list | tuple | str):
+            value = value.get(step)
+        elif step == "length" and isinstance(value, list | tuple | str):
             value = len(value)
+        elif isinstance(step, int) and isinstance(value, list | tuple) and step < len(value):
+            value = value[step]
         else:
             return None
     return value
+
+
+@lru_cache(maxsize=1024)
+def _steps(path: str) -> tuple[str | int, ...]:
+    """Read a path; names are any text without dots and brackets."""
+    found = _STEP.findall(path.removeprefix("state."))
+    return tuple(int(index) if index else name for index, name in found)

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from thusfar.models.resolving import resolve_model
-from thusfar.process.building import graph_of, prompt_texts
+from thusfar.process.building import check_settings, graph_of, prompt_texts
 from thusfar.process.checking import findings_of
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.intercepting import Interceptor
@@ -154,6 +154,15 @@ class Process(Runnable):
         clock: Callable[[], datetime.datetime] = _utc_now,
     ) -> None:
         check_id(id, "A process")
+        check_settings(
+            state=state,
+            sequence=sequence,
+            limits=limits,
+            requests=requests,
+            interceptor=interceptor,
+            on_event=on_event,
+            clock=clock,
+        )
         check_flag("no_history", no_history)
         check_flag("record_history", record_history)
         self.id = id

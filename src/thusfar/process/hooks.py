@@ -107,4 +107,10 @@ def imported(name: str, place: str) -> Any:
             f"named what cannot be imported: {name}",
             "Write module:attribute of what exists.",
         ) from error
+    except (Exception, SystemExit) as error:  # whatever a module does when it is imported
+        raise fault(
+            place,
+            f"named a module that raised {type(error).__name__} when it was imported: {name}",
+            "Correct the module; see the cause.",
+        ) from error
     return value

@@ -19,6 +19,7 @@ from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
 from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE, sendable
 from thusfar.process.tasks import END, Transition
 from thusfar.process.templates import (
+    PART_NAMES,
     PartFunction,
     PartText,
     Pieces,
@@ -84,7 +85,7 @@ class _Parts:
             },
             "process": {"id": moment.process_id, "steps_executed": moment.steps_executed},
             "json": json_of,
-            **dict.fromkeys(("promptPart", "prompt_part", "prt"), self._function()),
+            **dict.fromkeys(PART_NAMES, self._function()),
         }
 
     def _function(self) -> PartFunction:

@@ -19,15 +19,17 @@ import msgspec
 
 from thusfar.codec import to_json
 from thusfar.errors import InvalidStateError
+from thusfar.lines import cap, escape_line
 
 RESERVED: Final = "history"
+PATH_SHOWN: Final = 80  # characters of a path in an error
 Operator = Literal["set", "append", "merge", "keep"]
 _OPERATORS: Final[dict[str, Operator]] = {"[]": "append", "{}": "merge", "{?}": "keep"}
 _PATH: Final = re.compile(
     r"(?P<steps>[^\W\d][\w-]*(?:\.[^\W\d][\w-]*|\[\d{1,9}\])*)(?P<operator>\[\]|\{\}|\{\?\})?"
 )
 _STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
-_SOURCES: Final = ("$outputs", "$output", "$state")
+_SOURCE: Final = re.compile(r"(\$outputs|\$output|\$state)(?:\.(.+))?", re.DOTALL)
 _MISSING: Final = object()
 
 
@@ -55,10 +57,10 @@ def parse_path(text: str) -> StatePath:
         >>> parse_path("order.lines[0].tags[]")
         StatePath(steps=('order', 'lines', 0, 'tags'), operator='append')
     """
-    found = _PATH.fullmatch(text)
+    found = _PATH.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         raise InvalidStateError(
-            "A state path could not be read.",
+            f"The state path {cap(escape_line(str(text)), PATH_SHOWN)!r} could not be read.",
             fix="Write names joined by dots, with [0] for a place in a list, and at most one of "
             "[], {} and {?} at the end.",
         )
@@ -150,24 +152,39 @@ def _resolved(source: Any, outputs: Any, state: Mapping[str, Any]) -> Any:
         return source
     if source.startswith("$$"):
         return source[1:]
-    name, _, rest = source.partition(".")
-    if name not in _SOURCES:
+    name, steps = _source(source)
+    return read_path(state if name == "$state" else outputs, steps)
+
+
+def check_sources(written: Any) -> None:
+    """Check the sources in the value of an update, at any depth.
+
+    Raises:
+        InvalidStateError: `INVALID_STATE`, for one that does not exist or cannot be read.
+    """
+    if isinstance(written, Mapping):
+        for value in written.values():
+            check_sources(value)
+    elif isinstance(written, list | tuple):
+        for value in written:
+            check_sources(value)
+    elif isinstance(written, str) and written.startswith("$") and not written.startswith("$$"):
+        _source(written)
+
+
+@lru_cache(maxsize=1024)
+def _source(text: str) -> tuple[str, tuple[str | int, ...]]:
+    """Parse a source: its name, and the steps behind it."""
+    found = _SOURCE.fullmatch(text)
+    path = _PATH.fullmatch(found[2]) if found is not None and found[2] else None
+    if found is None or (found[2] and (path is None or path["operator"])):
         raise InvalidStateError(
-            "An update had a source that does not exist.",
-            fix="Write $output, $outputs or $state, each with an optional path behind a dot; "
-            "write $$ for a dollar sign.",
+            f"The source {cap(escape_line(text), PATH_SHOWN)!r} of an update could not be read.",
+            fix="Write $output, $outputs or $state, each with an optional path behind a dot such "
+            "as $output.lines[0].name; write $$ for a dollar sign.",
         )
-    root = state if name == "$state" else outputs
-    if not rest:
-        return root
-    found = _PATH.fullmatch(rest)
-    if found is None or found["operator"]:
-        raise InvalidStateError(
-            "The source of an update could not be read.",
-            fix="Write names joined by dots, with [0] for a place in a list.",
-        )
-    steps = tuple(int(index) if index else key for index, key in _STEP.findall(rest))
-    return read_path(root, steps)
+    steps = _STEP.findall(found[2] or "")
+    return found[1], tuple(int(index) if index else key for index, key in steps)
 
 
 def _child(value: Any, step: str | int) -> Any:

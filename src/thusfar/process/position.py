@@ -7,6 +7,7 @@ Source:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
 from thusfar._numbers import require_whole
@@ -59,7 +60,7 @@ class RunLimits:
         for name in ("step_timeout_seconds", "run_timeout_seconds"):
             value = getattr(self, name)
             if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float) or not value > 0
+                isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf
             ):
                 raise OptionsError(
                     f"Process() got a value for {name} outside its range.",

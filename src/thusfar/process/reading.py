@@ -15,12 +15,16 @@ from thusfar.capacity import ModelCapacity
 from thusfar.errors import HistoryError, InvalidDefinitionError
 from thusfar.models.resolving import ADAPTERS, resolve_model
 from thusfar.process import fields as f
+from thusfar.process.criteria import check_criteria
 from thusfar.process.definition import Process
 from thusfar.process.hooks import Hooks, fault
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import RunLimits
-from thusfar.process.tasks import Transition
+from thusfar.process.state import State
+from thusfar.process.tasks import Transition, check_updates
+from thusfar.process.templates import check_template
 from thusfar.process.views import PartialPromptConfig
+from thusfar.runtime.schemas import OutputSchema
 
 
 def from_data(
@@ -80,6 +84,8 @@ class Reader:
             accepted, name = _PLAIN[kind]
             if not accepted(value):
                 raise fault(place, f"was not {name}", f"Write {name}.")
+            if kind in _CHECKED:
+                _at(place, _CHECKED[kind], value, place)
             return value
         if kind in _TABLES:
             return self._built(*_TABLES[kind], value, place)
@@ -95,14 +101,12 @@ class Reader:
             if name not in fields:
                 raise fault(at, "had no such field", f"Use one of {', '.join(fields)}.")
             read[name] = self.value(fields[name], given, at)
+        if absent := [name for name in _required(made) if name not in read]:
+            raise fault(place, f"lacked {', '.join(absent)}", f"Write {', '.join(absent)}.")
         try:
             return made(**read)
-        except TypeError as error:
-            if isinstance(error, HistoryError):
-                raise _placed(error, place) from error
-            raise fault(place, "lacked a field", f"Its fields are {', '.join(fields)}.") from error
         except HistoryError as error:
-            raise _placed(error, place) from error
+            raise _placed(error, place, fields) from error
 
     def _hook(self, value: Any, place: str) -> Any:
         found = self.hooks.find(value, place)
@@ -119,10 +123,14 @@ class Reader:
         return self.hooks.find(value, place)
 
     def _schema(self, value: Any, place: str) -> Any:
-        return value if isinstance(value, Mapping) else self.hooks.find(value, place)
+        schema = value if isinstance(value, Mapping) else self.hooks.find(value, place)
+        _at(place, lambda: OutputSchema.of(schema, owner=place))
+        return schema
 
     def _criteria(self, value: Any, place: str) -> Any:
-        return value if isinstance(value, Mapping) else self._hook(value, place)
+        criteria = value if isinstance(value, Mapping) else self._hook(value, place)
+        _at(place, check_criteria, criteria)
+        return criteria
 
     def _counter(self, value: Any, place: str) -> Any:
         _require(isinstance(value, str), place, "the name of a counter")
@@ -130,6 +138,7 @@ class Reader:
 
     def _capacity(self, value: Any, place: str) -> Any:
         if type(value) is int:
+            _at(place, ModelCapacity.of, value)
             return value
         return self._built(ModelCapacity, f.CAPACITY, value, place)
 
@@ -147,7 +156,7 @@ class Reader:
         _require(isinstance(value, Mapping), place, "a table")
         given = dict(value)
         kind = given.pop("kind", "task")
-        if kind not in f.TASKS:
+        if not isinstance(kind, str) or kind not in f.TASKS:
             raise fault(f"{place}.kind", "was no kind of task", f"Use one of {', '.join(f.TASKS)}.")
         made, fields = f.TASKS[kind]
         return self._built(made, fields, given, place)
@@ -163,8 +172,8 @@ class Reader:
         made = []
         for each, at in _listed(value, place, "decisions"):
             read = self._built(dict, f.DECIDED, each, at)
-            if read.keys() != f.DECIDED.keys():
-                raise fault(at, "lacked a field", "Write when and go_to.")
+            if absent := [name for name in f.DECIDED if name not in read]:
+                raise fault(at, f"lacked {' and '.join(absent)}", "Write when and go_to.")
             made.append((read["when"], read["go_to"]))
         return made
 
@@ -182,7 +191,9 @@ _PLAIN: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
         lambda v: isinstance(v, Mapping) and all(isinstance(each, str) for each in v.values()),
         "a table of texts by name",
     ),
-    "table": (lambda v: isinstance(v, Mapping), "a table"),
+    "template": (lambda v: isinstance(v, str), "text"),
+    "state": (lambda v: isinstance(v, Mapping), "a table"),
+    "inputs": (lambda v: isinstance(v, Mapping), "a table"),
     "updates": (lambda v: isinstance(v, str | Mapping), "a path, or a table of paths"),
 }
 _TABLES: Final[dict[str, tuple[Callable[..., Any], f.Fields]]] = {
@@ -190,6 +201,39 @@ _TABLES: Final[dict[str, tuple[Callable[..., Any], f.Fields]]] = {
     "requests": (RequestSettings, f.REQUESTS),
     "budget": (InputBudget, f.BUDGET),
 }
+
+
+def _check_prompts(texts: Mapping[str, str], place: str) -> None:
+    for name, text in texts.items():
+        check_template(text, owner=f"{place}.{name}")
+
+
+_CHECKED: Final[dict[str, Callable[[Any, str], object]]] = {
+    "template": lambda text, place: check_template(text, owner=place),
+    "prompts": _check_prompts,
+    "updates": check_updates,
+    "inputs": check_updates,
+    "state": lambda values, _: State(values, tuple),
+}
+
+
+def _required(made: Callable[..., Any]) -> tuple[str, ...]:
+    """List the arguments that a value cannot be built without."""
+    parameters = inspect.signature(made).parameters.values() if made is not dict else ()
+    empty = inspect.Parameter.empty
+    return tuple(
+        each.name
+        for each in parameters
+        if each.default is empty and each.kind is not each.VAR_KEYWORD
+    )
+
+
+def _at(place: str, check: Callable[..., object], *values: Any) -> None:
+    """Check a value, and say where it stands when it is refused."""
+    try:
+        check(*values)
+    except HistoryError as error:
+        raise _placed(error, place) from error
 
 
 def process_of(found: Any, place: str) -> Process:
@@ -204,10 +248,23 @@ def process_of(found: Any, place: str) -> Process:
         except (TypeError, ValueError):
             found = None
         else:
-            found = found()
+            found = _made(found, place)
     if isinstance(found, Process):
         return found
     raise fault(place, "named what is no process", "Name a process, or a function that makes one.")
+
+
+def _made(function: Callable[[], Any], place: str) -> Any:
+    try:
+        return function()
+    except HistoryError:
+        raise
+    except Exception as error:
+        raise fault(
+            place,
+            f"named a function that raised {type(error).__name__}",
+            "Correct the function; see the cause.",
+        ) from error
 
 
 def _listed(value: Any, place: str, what: str) -> list[tuple[Any, str]]:
@@ -220,10 +277,20 @@ def _require(holds: bool, place: str, what: str) -> None:
         raise fault(place, f"was not {what}", f"Write {what}.")
 
 
-def _placed(error: HistoryError, place: str) -> InvalidDefinitionError:
-    """Say where a value was refused; a place that is known already is the nearer one."""
+def _placed(
+    error: HistoryError, place: str, fields: f.Fields | None = None
+) -> InvalidDefinitionError:
+    """Say where a value was refused; a place that is known already is the nearer one.
+
+    Args:
+        error: Why.
+        place: Where it stands.
+        fields: Fields of the table that stands there; an error may name one of them.
+    """
     if isinstance(error, InvalidDefinitionError) and "place" in error.facts:
         return error
+    if (option := error.facts.get("option")) in (fields or ()):
+        place = f"{place}.{option}" if place else f"{option}"
     where = f" at {place}" if place else ""
     return InvalidDefinitionError(
         f"A definition{where} was refused: {error.args[0]}", fix=error.fix, place=place

@@ -87,13 +87,17 @@ class Graph:
 
     def exits(self, task: AnyTask) -> Iterator[str]:
         """List every target that a task names."""
-        if (taking_over := self.behind_failure(task)) not in (None, task.id):
-            yield taking_over
         if isinstance(task, Task):
             yield from (edge.to for edge in task.edges)
-            if task.chooses_only:
-                return
-        elif isinstance(task, DecisionTask):
+        yield from self.others(task)
+
+    def others(self, task: AnyTask) -> Iterator[str]:
+        """List the targets that a task names and no model chooses."""
+        if (taking_over := self.behind_failure(task)) not in (None, task.id):
+            yield taking_over
+        if isinstance(task, Task) and task.chooses_only:
+            return
+        if isinstance(task, DecisionTask):
             yield from (target for _, target in task.decisions)
         if (target := self.behind(task)) is not None:
             yield target
@@ -152,9 +156,9 @@ def _reached(graph: Graph) -> set[str]:
             continue
         seen.add((name, bool(callers)))
         task = graph.tasks[name]
-        chosen = {edge.to for edge in task.edges} if isinstance(task, Task) else set()
-        for target in graph.exits(task):
-            waiting.append((target, (name,) if target in chosen else callers))
+        chosen = [edge.to for edge in task.edges] if isinstance(task, Task) else []
+        waiting += [(target, (name,)) for target in chosen]
+        waiting += [(target, callers) for target in graph.others(task)]
         if graph.returns(task) and not callers:
             waiting.append((END, ()))
         # A task that returns to its caller reaches nothing new: the caller was walked before.

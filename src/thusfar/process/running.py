@@ -142,8 +142,9 @@ def _kept_outcome(run: Run, keeper: Keeper, outcome: Outcome) -> Steps[Outcome]:
 def _require_sound(process: Process) -> None:
     stops = [finding for finding in process.check() if finding.stops]
     if stops:
+        faults = "fault" if len(stops) == 1 else "faults"
         raise InvalidDefinitionError(
-            f"A process had {len(stops)} faults in its definition: {stops[0].message}",
+            f"A process had {len(stops)} {faults} in its definition: {stops[0].message}",
             fix="Correct what process.check() lists.",
             process_id=process.id,
             task_id=stops[0].task_id,

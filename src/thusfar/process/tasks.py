@@ -6,8 +6,9 @@ Source:
 
 from __future__ import annotations
 
+import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -17,11 +18,12 @@ from thusfar._numbers import require_whole
 from thusfar.errors import InvalidDefinitionError, OptionsError
 from thusfar.models.resolving import resolve_model
 from thusfar.process.criteria import Criteria, check_criteria
-from thusfar.process.paths import parse_path
+from thusfar.process.paths import check_sources, parse_path
 from thusfar.process.templates import check_template
 from thusfar.runtime.schemas import OutputSchema
 
 END: Final = "END"
+_DECIDED: Final = ("a condition", "a target")
 _ID: Final = re.compile(r"[^\W\d][\w.-]*")
 Updates = str | Mapping[str, Any] | None
 
@@ -36,6 +38,58 @@ def check_id(value: object, what: str) -> None:
         raise InvalidDefinitionError(
             f"{what} had an id that cannot be used.",
             fix="Use letters, digits, _, - and ., beginning with a letter; END is reserved.",
+            option="to" if what == "A transition" else "id",
+        )
+
+
+def check_text(name: str, value: object, owner: str) -> None:
+    """Check for text, or `None`.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
+    """
+    if value is not None and not isinstance(value, str):
+        raise InvalidDefinitionError(
+            f"{owner} had a {type(value).__name__} as {name}.",
+            fix=f"Pass text for {name}.",
+            option=name,
+        )
+
+
+def check_names(name: str, value: object, owner: str) -> None:
+    """Check for several values; one text is taken for a list of its letters otherwise.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
+    """
+    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
+        raise InvalidDefinitionError(
+            f"{owner} had a {type(value).__name__} as {name}.",
+            fix=f"Pass a list for {name}.",
+            option=name,
+        )
+
+
+def check_function(name: str, value: object, owner: str, *, awaited: bool = True) -> None:
+    """Check for a function, or `None`.
+
+    Args:
+        name: What it is for.
+        value: The function.
+        owner: What has it.
+        awaited: Whether it may have to be awaited.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
+    """
+    if value is None:
+        return
+    if not callable(value) or (not awaited and inspect.iscoroutinefunction(value)):
+        raise InvalidDefinitionError(
+            f"{owner} had something else than a function as {name}"
+            f"{'' if awaited else ', or one that has to be awaited'}.",
+            fix=f"Pass a function for {name}{'' if awaited else ' that answers at once'}.",
+            option=name,
         )
 
 
@@ -43,7 +97,7 @@ def check_updates(updates: Updates, owner: str) -> None:
     """Check the paths of state updates.
 
     Raises:
-        InvalidStateError: `INVALID_STATE`, for a bad path or the reserved name.
+        InvalidStateError: `INVALID_STATE`, for a bad path or source, or the reserved name.
         InvalidDefinitionError: `INVALID_DEFINITION`, when they are neither a path nor a mapping.
     """
     if updates is None:
@@ -56,6 +110,8 @@ def check_updates(updates: Updates, owner: str) -> None:
         )
     for path in [updates] if isinstance(updates, str) else updates:
         parse_path(path)
+    if not isinstance(updates, str):
+        check_sources(updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +132,7 @@ class Transition:
     def __post_init__(self) -> None:
         if self.to != END:
             check_id(self.to, "A transition")
+        check_text("label", self.label, "A transition")
         check_criteria(self.visible_when)
 
 
@@ -85,7 +142,9 @@ class CommitChanges(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         errors: Reasons why the answer is not good; with any, the model is asked again.
         outputs: The outputs to go on with. `msgspec.UNSET`: as they are.
-        state_updates: Further updates, applied behind the task's own.
+        state_updates: Further updates, applied behind the task's own. As there, text that begins
+            with a dollar sign is a source; text of a model belongs into `outputs`, or is written
+            by `process_outputs`.
 
     Raises:
         OptionsError: `INVALID_OPTIONS`, for errors that are no list of texts.
@@ -161,9 +220,14 @@ class Task:
     schema: OutputSchema | None = field(init=False, default=None, repr=False)
 
     def __post_init__(self) -> None:
-        check_id(self.id, "A task")
+        _check_common(self)
         check_updates(self.state_updates, self.id)
         require_whole(f"Task {self.id}", "max_retries", self.max_retries, least=0)
+        check_text("errors_primer", self.errors_primer, self.id)
+        for name in ("before_commit", "process_outputs", "after_commit"):
+            check_function(name, getattr(self, name), self.id)
+        check_names("transitions", self.transitions, self.id)
+        check_names("omit", self.omit, self.id)
         edges = tuple(_transition(each) for each in self.transitions)
         object.__setattr__(self, "transitions", edges)
         object.__setattr__(self, "omit", tuple(self.omit))
@@ -213,9 +277,17 @@ class DecisionTask:
     record: bool = False
 
     def __post_init__(self) -> None:
-        check_id(self.id, "A task")
-        object.__setattr__(self, "decisions", tuple(self.decisions))
-        for criteria, _ in self.decisions:
+        _check_common(self)
+        check_names("decisions", self.decisions, self.id)
+        made = tuple(self.decisions)
+        object.__setattr__(self, "decisions", made)
+        if any(not isinstance(each, list | tuple) or len(each) != len(_DECIDED) for each in made):
+            raise InvalidDefinitionError(
+                f"A decision of {self.id} was no pair.",
+                fix="Pass a condition and the target that it leads to.",
+                option="decisions",
+            )
+        for criteria, _ in made:
             check_criteria(criteria)
 
 
@@ -246,8 +318,10 @@ class ScriptTask:
     record: bool = False
 
     def __post_init__(self) -> None:
-        check_id(self.id, "A task")
+        _check_common(self)
         check_updates(self.state_updates, self.id)
+        given: Any = self.run
+        check_function("run", "nothing" if given is None else given, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -277,12 +351,19 @@ class SubProcess:
     description: str | None = None
 
     def __post_init__(self) -> None:
-        check_id(self.id, "A task")
+        _check_common(self)
         check_updates(self.state_updates, self.id)
         check_updates(self.inputs, self.id)
 
 
 AnyTask = Task | DecisionTask | ScriptTask | SubProcess
+
+
+def _check_common(task: AnyTask) -> None:
+    """Check what tasks of every kind have."""
+    check_id(task.id, "A task")
+    check_text("title", task.title, task.id)
+    check_text("description", task.description, task.id)
 
 
 def name_of(task: AnyTask) -> str:

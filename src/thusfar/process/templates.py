@@ -24,6 +24,8 @@ _PART_CALL: Final = re.compile(
 )
 
 
+PART_NAMES: Final = ("promptPart", "prompt_part", "prt")
+
 Pieces = tuple[tuple[str, str], ...]
 
 
@@ -81,9 +83,27 @@ def check_template(text: str, *, owner: str) -> None:
         owner: What it belongs to, for the message.
 
     Raises:
-        InvalidTemplateError: `INVALID_TEMPLATE`, when it cannot.
+        InvalidTemplateError: `INVALID_TEMPLATE`, when it cannot, or is no text.
     """
+    if not isinstance(text, str):
+        raise _refused(owner, f"was no text, but a {type(text).__name__}", None)
     _compiled(text, owner)
+
+
+@lru_cache(maxsize=1024)
+def parts_named(text: str) -> frozenset[str]:
+    """List the prompt parts that a template asks for by a name written in it."""
+    if "${" not in text:
+        return frozenset()
+    from jinja2 import nodes
+
+    found: set[str] = set()
+    for call in _environment().parse(text.replace(_ESCAPED, "${'${'}")).find_all(nodes.Call):
+        if isinstance(call.node, nodes.Name) and call.node.name in PART_NAMES and call.args:
+            named = call.args[0]
+            listed = named.items if isinstance(named, nodes.List | nodes.Tuple) else [named]
+            found |= {f"{each.value}" for each in listed if isinstance(each, nodes.Const)}
+    return frozenset(found)
 
 
 def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[str | Pieces]:

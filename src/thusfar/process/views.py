@@ -30,7 +30,7 @@ _PRIMERS: Final = {
     "completedWorkPrimer": "completed_work_primer",
     "errorsPrimer": "errors_primer",
 }
-_FRAGMENTS: Final = (
+FRAGMENTS: Final = (
     "introPrompt",
     "goal",
     "history",
@@ -194,7 +194,7 @@ class _Names:
     """Tells fragments from state variables."""
 
     def __init__(self, moment: Moment) -> None:
-        self.fragments = {*_FRAGMENTS, *moment.texts.optional_prompts}
+        self.fragments = {*FRAGMENTS, *moment.texts.optional_prompts}
         self.values = moment.state.values_only
 
     def require_fragments(self, names: set[str]) -> None:

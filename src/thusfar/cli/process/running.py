@@ -49,9 +49,14 @@ def run(
     values = None if given is None else json_object(given)
     told = _listener(process, as_json=as_json)
     if where is None or not where.store:
+        if run_id is not None:
+            raise OptionsError(
+                "--run named a run that no store would keep.",
+                fix="Pass --store, or leave out --run.",
+            )
         outcome = asyncio.run(process.run(values))
         return _print(None, outcome, as_json=as_json, told=told)
-    name = run_id or f"{process.id}-{uuid.uuid4().hex[:12]}"
+    name = run_id if run_id is not None else f"{process.id}-{uuid.uuid4().hex[:12]}"
     if not as_json:
         console().print(f"Run {shown(name)}", soft_wrap=True)
     with opened(where, "create") as store:
