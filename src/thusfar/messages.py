@@ -194,6 +194,8 @@ class Message(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown_fi
         ) -> None: ...
 
     def __post_init__(self) -> None:
+        if type(self.parts) is tuple and self.role in ROLES:
+            return  # what is decoded
         if self.role not in ROLES:
             raise TranscriptError(
                 "A message had a role that does not exist.",

@@ -26,6 +26,7 @@ ARGUMENTS: Final = "arguments"
 """The name under which arguments stand that are no JSON object."""
 
 _WITHOUT_IDS: Final = frozenset({"gemini"})
+_LINKED: Final = (ToolCall, ToolResult)
 _OBJECTS: Final = frozenset({"anthropic", "bedrock-converse", "gemini"})
 
 
@@ -58,7 +59,7 @@ def complete_calls(
     Returns:
         The messages, those that lacked nothing as they were; and a note of each kind of change.
     """
-    if not any(isinstance(part, ToolCall | ToolResult) for m in messages for part in m.parts):
+    if not any(isinstance(part, _LINKED) for message in messages for part in message.parts):
         return list(messages), ()
     notes = Notes()
     entries = [Entry(message.role, list(message.parts)) for message in messages]  # type: ignore[arg-type]

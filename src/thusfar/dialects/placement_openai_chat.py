@@ -15,7 +15,7 @@ from thusfar.dialects.base import plain
 from thusfar.dialects.openai_chat import OPENAI_CHAT
 from thusfar.dialects.placement_calls import quoted
 from thusfar.dialects.placement_ids import IdRule, fitted
-from thusfar.dialects.placement_text import without_surrogates
+from thusfar.dialects.placement_text import is_sendable, without_surrogates
 from thusfar.dialects.placement_values import Notes, Placed
 from thusfar.messages import ToolCall, ToolResult
 
@@ -25,6 +25,7 @@ UNNAMED: Final = "unnamed"
 _MISTRAL: Final = re.compile(r"mistral|mixtral|ministral|magistral|devstral|codestral|pixtral")
 _OPENAI: Final = re.compile(r"^(?:(?:openai|azure|github_copilot)/)?(?:gpt-|chatgpt-|o\d)")
 _FOR_MISTRAL: Final = IdRule("a-zA-Z0-9", 9, exact=True)
+_LINKS: Final = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _FOR_OPENAI: Final = IdRule(r"\s\S", 40)
 
 
@@ -53,13 +54,21 @@ def place_openai_chat(
 ) -> Placed:
     """Place a view; see `thusfar.dialects.placement.place`."""
     notes = Notes()
-    rows = [_read(message, position, notes) for position, message in enumerate(messages)]
-    _quote_user_calls(rows, notes)
-    for row in rows:
-        _fill(row, notes)
-    if (rule := _id_rule(model)) is not None:
-        _rename(rows, rule, notes)
-    rows = _with_results_behind_calls(rows, notes)
+    sendable = is_sendable(messages)
+    rows = [
+        _Row(message, message, position)
+        if sendable and type(message) is dict
+        else _read(message, position, notes)
+        for position, message in enumerate(messages)
+    ]
+    unsettled = [row for row in rows if not _is_settled(row.body)]
+    if unsettled:
+        _quote_user_calls(unsettled, notes)
+        for row in unsettled:
+            _fill(row, notes)
+        if (rule := _id_rule(model)) is not None:
+            _rename(unsettled, rule, notes)
+        rows = _with_results_behind_calls(rows, notes)
     return Placed(
         messages=[row.body if row.changed else row.source for row in rows],
         system=system,
@@ -67,6 +76,12 @@ def place_openai_chat(
         places=tuple((row.at,) for row in rows),
         notes=notes.sealed(),
     )
+
+
+def _is_settled(body: Mapping[str, Any]) -> bool:
+    """Tell that a message is text without calls and results, as most are: it stays as it is."""
+    said, role = body.get("content"), body.get("role")
+    return type(said) is str and role != "tool" and _LINKS.isdisjoint(body)
 
 
 def _read(message: Any, position: int, notes: Notes) -> _Row:

@@ -19,11 +19,16 @@ def without_surrogates(value: Any) -> Any:
     Returns:
         The value itself where there is none, else a copy of what holds one.
     """
+    return value if is_sendable(value) else _replaced(value)
+
+
+def is_sendable(value: Any) -> bool:
+    """Tell that a JSON value has no lone surrogate; `False` says nothing of what is not JSON."""
     try:
         _encode(value)
-    except (TypeError, ValueError, RecursionError):  # a lone surrogate, or what is not JSON
-        return _replaced(value)
-    return value
+    except (TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _replaced(value: Any) -> Any:

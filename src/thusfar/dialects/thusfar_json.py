@@ -6,16 +6,16 @@ the stored form exactly; the parts of a Gemini message have no `type` and are re
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from thusfar.codec import message_from_json, to_json
-from thusfar.dialects.base import DialectMismatch
+from thusfar.dialects.base import DialectMismatch, Flat
 from thusfar.dialects.openai_responses_calls import answer_note
 from thusfar.dialects.rules import Rule
 from thusfar.errors import TranscriptError
 from thusfar.facts import Content, Facts, content_of, facts_of
-from thusfar.messages import Message, ToolCall
+from thusfar.messages import Message, Text, ToolCall
 
 NAME: Final = "thusfar"
 
@@ -40,6 +40,29 @@ class ThusfarJSON:
     def content(self, message: Any) -> Content:
         """Derive what is counted of one message; see `Dialect.content`."""
         return content_of(self.lift(message))
+
+    def flatten(self, messages: Sequence[Any]) -> Flat:
+        """List what is counted of many messages in one loop; see `base.flatten`.
+
+        Raises:
+            DialectMismatch: As `describe` does.
+        """
+        texts: list[str] = []
+        sizes: list[int] = []
+        media: dict[int, Content] = {}
+        for index, message in enumerate(messages):
+            if type(message) is Message and len(message.parts) == 1 and not message.name:
+                part = message.parts[0]
+                if type(part) is Text:  # most messages by far
+                    texts.append(part.text)
+                    sizes.append(1)
+                    continue
+            content = self.content(message)
+            texts += content.texts
+            sizes.append(len(content.texts))
+            if content.media:
+                media[index] = content
+        return Flat(texts, sizes, media)
 
     def lift(self, message: Any) -> Message:
         """Return a `Message` as the same object; decode the JSON form to one.

@@ -6,7 +6,7 @@ whoever plans then asks for more and begins again, so that a plan reads no more 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
 from thusfar.messages import Message
@@ -76,6 +76,12 @@ class Pages(Sequence[Message]):
         if not 0 <= place < self._length:
             raise IndexError(index)
         return self._run(place, place + 1)[0]
+
+    def __iter__(self) -> Iterator[Message]:
+        yield from self._head[: self.first]
+        if self.head_length < self.first:
+            raise NeedMessages(self.head_length)
+        yield from self._tail
 
     def _run(self, start: int, stop: int) -> list[Message]:
         if start >= stop:

@@ -129,7 +129,7 @@ def _on_the_wire(sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: boo
     messages = sealed.request.messages
     if wire is dialect:
         return _Lowered(list(messages), sealed.spoken)
-    canonical = [dialect.lift(message) for message in messages]
+    canonical = list(map(dialect.lift, messages))
     notes: tuple[PlacementNote, ...] = ()
     if wire.name in PROVIDERS:
         canonical, notes = complete_calls(canonical, wire.name)
