@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import msgspec
 
 from thusfar._summarize import SummarizeStrategy
-from thusfar.errors import OptionsError
+from thusfar.errors import HistoryError, OptionsError
 from thusfar.messages import Message
 from thusfar.summaries.values import Finish
 
@@ -145,6 +145,20 @@ def as_text(answer: object) -> GeneratedText:
     raise OptionsError(
         f"A model answered with a {type(answer).__name__}.",
         fix="Return text or a GeneratedText.",
+    )
+
+
+def nothing_of(error: HistoryError) -> GeneratedText:
+    """Stand for an answer that could not be read, with what it cost where that is known.
+
+    Args:
+        error: A `ProviderAnswerError`.
+    """
+    taken, given = (error.facts.get(name) for name in ("input_tokens", "output_tokens"))
+    return GeneratedText(
+        text="",
+        input_tokens=taken if isinstance(taken, int) else None,
+        output_tokens=given if isinstance(given, int) else None,
     )
 
 

@@ -132,10 +132,21 @@ def unreachable() -> ProviderUnavailableError:
     )
 
 
-def unreadable() -> ProviderAnswerError:
-    """Make the error for an answer that could not be read, or that broke off."""
+def unreadable(
+    *, input_tokens: int | None = None, output_tokens: int | None = None
+) -> ProviderAnswerError:
+    """Make the error for an answer that could not be read, or that broke off.
+
+    Args:
+        input_tokens: What the request cost, where the provider reported it.
+        output_tokens: What the answer cost, where the provider reported it.
+    """
+    used = (("input_tokens", input_tokens), ("output_tokens", output_tokens))
+    facts: dict[str, Any] = {name: tokens for name, tokens in used if tokens is not None}
     return ProviderAnswerError(
-        "The provider's answer broke off or could not be read.", fix="Send the request again."
+        "The provider's answer broke off or could not be read.",
+        fix="Send the request again.",
+        **facts,
     )
 
 

@@ -96,7 +96,9 @@ def object_from(made: GeneratedText) -> GeneratedObject:
         value = parse_json(unfenced(made.text))
     except TranscriptError:
         if made.finish == "stop":
-            raise unreadable() from None
+            raise unreadable(
+                input_tokens=made.input_tokens, output_tokens=made.output_tokens
+            ) from None
     return GeneratedObject(
         value=value,
         finish=made.finish,
@@ -112,10 +114,13 @@ class SmallContracts:
     Attributes:
         name: Name of the model.
         dialect: Wire format of its messages.
+        native_output: Whether its provider takes the schema of an answer. A process asks for
+            text where it does not.
     """
 
     name: str
     dialect: str
+    native_output: bool = True
 
     def generate_sync(self, arguments: Mapping[str, Any]) -> ModelReply:
         """Answer a request; see `Model`."""

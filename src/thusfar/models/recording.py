@@ -87,6 +87,7 @@ class Recording(SmallContracts):
         self.name = model.name
         self.provider = model.provider
         self.dialect = model.dialect
+        self.native_output = getattr(model, "native_output", True)
 
     def __repr__(self) -> str:
         return f"Recording({self.model!r})"
@@ -173,6 +174,7 @@ class Recording(SmallContracts):
                     "provider": self.provider,
                     "dialect": self.dialect,
                     "capacity": None if capacity is None else msgspec.to_builtins(capacity),
+                    "native_output": self.native_output,
                 }
                 file.write(json_text(head) + "\n")
             file.write(json_text(msgspec.to_builtins(entry)) + "\n")
@@ -203,6 +205,7 @@ class Replay(SmallContracts):
             self.name: str = head["name"]
             self.provider: str = head["provider"]
             self.dialect: str = head["dialect"]
+            self.native_output = bool(head.get("native_output", True))
             held = head["capacity"]
             self.capacity = None if held is None else msgspec.convert(held, ModelCapacity)
             self._entries = [msgspec.convert(entry, Entry) for entry in entries]

@@ -38,11 +38,14 @@ class SdkModel(SmallContracts):
         settings: More keyword arguments of each call, such as `temperature`; the request's win.
         base_url: Another address of the provider, for clients made here.
         api_key: A key, for clients made here. `None`: from the environment, as the SDK reads it.
+        native_output: Whether the provider takes the schema of an answer of this model. Processes
+            ask for JSON in words alone where it does not.
 
     Attributes:
         name: As given.
         capacity: As given.
         settings: As given.
+        native_output: As given.
         owns_client: Whether the clients are made here.
     """
 
@@ -63,6 +66,7 @@ class SdkModel(SmallContracts):
         settings: Mapping[str, Any] | None = None,
         base_url: str | None = None,
         api_key: str | None = None,
+        native_output: bool = True,
     ) -> None:
         if type(max_retries) is not int or max_retries < 0:
             raise OptionsError(
@@ -77,6 +81,7 @@ class SdkModel(SmallContracts):
         self.timeout_seconds = timeout_seconds
         self.base_url = base_url
         self.api_key = api_key
+        self.native_output = native_output
         self.owns_client = client is None and async_client is None
         self._client = None if given_async else client
         self._async_client = client if given_async else async_client

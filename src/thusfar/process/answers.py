@@ -73,7 +73,7 @@ def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answe
     wants_object = bool(task.edges) or task.schema is not None
     value = _decoded(answer) if isinstance(answer, str) else answer
     if value is None or not isinstance(value, Mapping):
-        if value is not None and task.schema is not None and not task.edges:
+        if value is not None and task.schema is not None:
             return _outputs(task, value)
         if wants_object:
             return _refused("The answer was not one JSON object.")

@@ -13,8 +13,9 @@ import msgspec
 from thusfar.codec import to_json
 from thusfar.drive import Steps
 from thusfar.errors import NoRouteError, OptionsError, RetriesExhaustedError
-from thusfar.models.contracts import GeneratedObject, GeneratedText
+from thusfar.models.contracts import GeneratedObject, nothing_of
 from thusfar.models.errors import ProviderAnswerError
+from thusfar.process.answer_schemas import native_schema
 from thusfar.process.answering import CallFunction, CallModel, timed_out
 from thusfar.process.answers import Answer, Chosen, Outputs, Refused, Skipped, read_answer
 from thusfar.process.intercepting import (
@@ -107,8 +108,7 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
     model = run.model_of(task)
     if model is None and not isinstance(process.tape, Replay) and run.interceptor is None:
         raise _no_model(task.id)
-    native = not task.edges and hasattr(model, "generate_object")
-    schema = task.schema.json_schema if task.schema is not None and native else None
+    schema = native_schema(model, task, visible)
     with process.adding:  # no entry is added while the log is read
         planned = plan_attempt(
             moment_of(process, task, visible, errors=run.errors),
@@ -182,10 +182,10 @@ def _asked(run: Run, model: Any, planned: PlannedPrompt) -> Steps[Any]:
     """Ask the model; what it wrote instead of the JSON asked for counts as no answer."""
     try:
         return (yield _call(run, model, planned))
-    except ProviderAnswerError:
+    except ProviderAnswerError as error:
         if planned.schema is None:
             raise
-        return GeneratedText(text="")
+        return nothing_of(error)
 
 
 def _call(run: Run, model: Any, planned: PlannedPrompt) -> CallModel:
