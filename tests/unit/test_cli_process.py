@@ -108,8 +108,9 @@ def test_without_a_store_a_run_is_in_memory(here: Here):
 
     assert told == {
         "run_id": None, "status": "finished", "output": {}, "failure": None, "reason": "",
-        "steps": 1, "calls": 1,
+        "steps": 1, "calls": 1, "tokens": told["tokens"],
     }  # fmt: skip
+    assert told["tokens"] > 0
 
 
 def test_a_run_that_failed_is_listed_shown_and_resumed(here: Here):
@@ -120,9 +121,12 @@ def test_a_run_that_failed_is_listed_shown_and_resumed(here: Here):
 
     listed = json.loads(here("runs", "--json"))["runs"]
     assert [(run["run_id"], run["status"], run["steps"]) for run in listed] == [("r", "failed", 2)]
-    assert "r    flow     failed      2  choose" in here("runs", "--process", "flow")
+    (run,) = listed
+    tokens = run["input_tokens"] + run["output_tokens"]
+    assert f"r    flow     failed      2     {tokens}  choose" in here("runs", "--process", "flow")
     assert here("runs", "--process", "other") == "There are no runs.\n"
     shown = here("show", "r", "--last", "1", "--entry", "1")
+    assert f"\n  tokens      {run['input_tokens']} in, {run['output_tokens']} out\n" in shown
     assert "  failed with PROVIDER_FAILED: A model raised while it was asked.\n" in shown
     assert "\n   2  say | hello \\e[31m\n" in shown
     assert "State\n  said: []\n" in shown

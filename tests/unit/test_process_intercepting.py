@@ -81,6 +81,45 @@ def test_a_skipped_task_is_recorded_as_skipped_and_changes_no_state():
     assert small.log.older_lines() == ["one | skipped"]
 
 
+def test_the_interceptor_of_a_task_is_asked_before_those_around_it():
+    """W-38."""
+    asked: list[str] = []
+
+    def named(name: str, decision: Any = None) -> Any:
+        def decide(call: Call) -> Any:
+            asked.append(f"{name} {call.process_id}.{call.task_id}")
+            return Use(name) if decision is None else decision
+
+        return decide
+
+    def pair() -> list[Task]:
+        return [
+            Task(id="own", next_task="plain", interceptor=named("task")),
+            Task(id="plain", next_task=END),
+        ]
+
+    with_one = Process(pair(), id="one", interceptor=named("inner"))
+    without = Process(pair(), id="two")
+    tasks = [
+        SubProcess(id="a", process=with_one, next_task="b"),
+        SubProcess(id="b", process=without, next_task="c"),
+        Task(id="c", interceptor=named("forwards", Forward()), next_task="d"),
+        Task(id="d"),
+    ]
+    process = Process(
+        tasks, id="outer", interceptor=named("outer"), model=Scripted("from the model")
+    )
+
+    process.run_sync().require()
+
+    assert asked == [
+        "task one.own", "inner one.plain", "task two.own", "outer two.plain",
+        "forwards outer.c", "outer outer.d",
+    ]  # fmt: skip
+    assert [entry.result for entry in process.history][2:] == ["from the model", "outer"]
+    assert len(process.model.calls) == 1
+
+
 @pytest.mark.parametrize("on_loop", [False, True])
 def test_a_run_is_cancelled_from_within_a_sub_process(on_loop: bool):
     child = Process([Task(id="in", next_task=END)], id="child")

@@ -15,6 +15,7 @@ from thusfar.process import (
     Runs,
     ScriptTask,
     Skip,
+    SubProcess,
     Task,
     Use,
     run_markdown,
@@ -85,3 +86,37 @@ def test_tokens_and_circles_are_counted_across_a_resume():
     assert (second.failure.code, second.steps, second.tokens) == ("LOOP_DETECTED", 2, 300)
     assert third.failure is not None
     assert (third.failure.code, third.calls, third.tokens) == ("TOKEN_LIMIT", 3, 300)
+
+
+def test_a_run_is_listed_with_the_tokens_that_went_in_and_came_out():
+    """W-54: those of sub-processes, refused answers, resumes and forks too."""
+    runs = Runs(open_store("memory:")).sync
+    texts = ["one", GeneratedText(text="no", input_tokens=60, output_tokens=6), '{"n": 1}']
+
+    def process(*answers: Any) -> Process:
+        said = [
+            GeneratedText(text=each, input_tokens=100, output_tokens=10)
+            if isinstance(each, str)
+            else each
+            for each in answers
+        ]
+        numbered = {"type": "object", "required": ["n"]}
+        inner = Process([Task(id="in", output=numbered)], id="inner")
+        tasks = [
+            Task(id="a", next_task="sub"),
+            SubProcess(id="sub", process=inner, next_task="b"),
+            Task(id="b", next_task=END),
+        ]
+        return Process(tasks, model=Scripted(said))
+
+    assert runs.run(process(*texts), run_id="r").status == "failed"
+    info = runs.info("r")
+    assert (info.calls, info.input_tokens, info.output_tokens) == (4, 260, 26)
+    outcome = runs.resume(process("end"), "r")
+    info = runs.info("r")
+    assert outcome.tokens == info.input_tokens + info.output_tokens == 396
+    assert (info.calls, info.output_tokens) == (5, 36)
+    assert runs.list() == (info,)
+    forked = runs.fork("r", entry=1, new_id="f")
+    assert (forked.calls, forked.input_tokens, forked.output_tokens) == (1, 100, 10)
+    assert runs.replay(process(), "r").same

@@ -27,7 +27,6 @@ PlacementCode = Literal[
     "surrogates",
     "system-fenced",
     "tools-added",
-    "tools-left-out",
     "trailing-space",
     "user-calls-quoted",
     "user-first",

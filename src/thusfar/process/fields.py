@@ -28,6 +28,7 @@ TASK: Final[Fields] = {
     "omit": "texts",
     "history_summary": "template",
     "model": "model",
+    "interceptor": "hook",
     "before_commit": "hook",
     "process_outputs": "hook",
     "after_commit": "hook",

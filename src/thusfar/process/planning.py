@@ -72,6 +72,18 @@ class PlannedPrompt(msgspec.Struct, frozen=True, kw_only=True):
     count: Callable[[str], int]
 
 
+class UsedTokens(msgspec.Struct, frozen=True, kw_only=True):
+    """The tokens of one call.
+
+    Attributes:
+        input: Of the prompt.
+        output: Of the answer.
+    """
+
+    input: int
+    output: int
+
+
 class RequestSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How attempts are planned.
 
@@ -201,7 +213,7 @@ def _name_largest(error: RequestTooLargeError, sizes: tuple[tuple[str, int], ...
         error.facts |= {"largest_part": part, "largest_part_tokens": tokens}
 
 
-def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -> int:
+def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -> UsedTokens:
     """Tell the tokens of a call: as the model reports them, otherwise counted."""
     taken, given = made.input_tokens, made.output_tokens
     if taken is None:
@@ -209,7 +221,7 @@ def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -
     if given is None:
         text = made.text if isinstance(made, GeneratedText) else json_text(made.value)
         given = planned.count(text)
-    return taken + given
+    return UsedTokens(input=taken, output=given)
 
 
 def _counted(facts: RequestFacts, text: str) -> int:

@@ -78,7 +78,8 @@ class Position:
         callers: Tasks whose transition led here, the newest last.
         steps: Steps committed in this run.
         calls: Model calls made in this run.
-        tokens: Tokens of these calls.
+        tokens: Tokens of these calls, input and output.
+        output_tokens: The part of them that models wrote.
         seen: Digests of the newest answers, each with its task and the state, oldest first; empty
             where loops are not looked for.
         failure: What the step before failed with, as templates see it; `None` where it did not.
@@ -90,6 +91,7 @@ class Position:
     steps: int = 0
     calls: int = 0
     tokens: int = 0
+    output_tokens: int = 0
     seen: tuple[str, ...] = ()
     failure: Any = None
     inputs: Any = field(default=None, repr=False)

@@ -25,7 +25,9 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
             end; otherwise how it ended.
         task_id: The task that runs next; `END` behind the last.
         steps: Steps committed in it, without those before a fork.
-        calls: Model calls made in it.
+        calls: Model calls made in it, those of sub-processes and those before a fork included.
+        input_tokens: Tokens of the prompts of these calls; see `RunLimits.max_tokens`.
+        output_tokens: Tokens of their answers.
         entries: Entries recorded in all.
         failure: Why it failed: `code`, `message`, `fix`, `task_id`, `step`, `attempt` and `errors`.
             `None` where it did not.
@@ -43,6 +45,8 @@ class RunInfo(msgspec.Struct, frozen=True, kw_only=True):
     steps: int
     calls: int
     entries: int
+    input_tokens: int = 0
+    output_tokens: int = 0
     failure: dict[str, Any] | None = None
     reason: str = ""
     forked_from: str | None = None

@@ -89,6 +89,8 @@ def info_of(row: r.RunRow, now: int) -> RunInfo:
         task_id=position.at,
         steps=row.revision,
         calls=position.calls,
+        input_tokens=position.tokens - position.output_tokens,
+        output_tokens=position.output_tokens,
         entries=row.recorded,
         failure=told if row.status == "failed" else None,
         reason=(told or {}).get("reason", ""),

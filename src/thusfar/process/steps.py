@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from thusfar.process.intercepting import Interceptor
     from thusfar.process.keeping import Keeper
     from thusfar.process.outcomes import ProcessEvent
+    from thusfar.process.planning import UsedTokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,21 +166,25 @@ class Run:
         if self.around is not None:
             self.around.require_tokens(planned)
 
-    def add_calls(self, calls: int, tokens: int) -> None:
+    def add_calls(self, calls: int, tokens: int, output_tokens: int) -> None:
         """Count calls that were made before, here and in the runs around it."""
-        self.process.position.calls += calls
-        self.process.position.tokens += tokens
+        position = self.process.position
+        position.calls += calls
+        position.tokens += tokens
+        position.output_tokens += output_tokens
         if self.around is not None:
-            self.around.add_calls(calls, tokens)
+            self.around.add_calls(calls, tokens, output_tokens)
 
-    def add_tokens(self, tokens: int) -> None:
+    def add_tokens(self, used: UsedTokens) -> None:
         """Count the tokens of a call, here and in the runs around it."""
-        self.add_calls(0, tokens)
+        self.add_calls(0, used.input + used.output, used.output)
 
     @property
     def interceptor(self) -> Interceptor | None:
-        """The interceptor: that of the process, or of the one around it."""
-        own = self.process.interceptor
+        """The interceptor of the task that runs, else of the process, else of the one around it."""
+        own = getattr(self.process.graph.tasks.get(self.task_id), "interceptor", None)
+        if own is None:
+            own = self.process.interceptor
         return own if own is not None or self.around is None else self.around.interceptor
 
     def add_time(self, seconds: float) -> None:
@@ -375,7 +380,8 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     if not begun:
         child.reset()
     elif keeper is not None and keeper.crashed:
-        run.add_calls(child.position.calls, child.position.tokens)
+        used = child.position
+        run.add_calls(used.calls, used.tokens, used.output_tokens)
     values = process.state.values_only
     inputs = apply_updates({}, task.inputs, source=values)
     outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)

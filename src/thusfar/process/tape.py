@@ -17,7 +17,7 @@ import msgspec
 from thusfar._options import check_choice
 from thusfar.errors import HistoryError, OptionsError, ReplayDivergedError, TaskFailedError
 from thusfar.models.contracts import GeneratedObject, GeneratedText
-from thusfar.process.planning import PlannedPrompt
+from thusfar.process.planning import PlannedPrompt, UsedTokens
 
 Generated = GeneratedText | GeneratedObject
 PromptMatching = Literal["strict", "warn", "ignore"]
@@ -38,6 +38,7 @@ class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defa
         native: Whether it was.
         finish: Why the answer ended.
         tokens: What it cost; see `RunLimits.max_tokens`.
+        output_tokens: The part of them that the model wrote.
     """
 
     process: str
@@ -50,6 +51,7 @@ class TapedCall(msgspec.Struct, frozen=True, kw_only=True, tag="call", omit_defa
     native: bool = False
     finish: str = "stop"
     tokens: int = 0
+    output_tokens: int = 0
 
     @property
     def place(self) -> str:
@@ -182,13 +184,13 @@ class Capture:
         """Record a step that failed and was taken over."""
         self._records.append(failure)
 
-    def keep_call(self, call: TapedCall, made: Generated, tokens: int) -> None:
+    def keep_call(self, call: TapedCall, made: Generated, used: UsedTokens) -> None:
         """Record a call with its answer."""
         native = isinstance(made, GeneratedObject)
         text = made.text if isinstance(made, GeneratedText) else ""
         value = made.value if isinstance(made, GeneratedObject) else None
         fields = {"text": text, "value": value, "native": native, "finish": made.finish}
-        fields["tokens"] = tokens
+        fields |= {"tokens": used.input + used.output, "output_tokens": used.output}
         self._records.append(msgspec.structs.replace(call, **fields))
 
 
@@ -230,7 +232,7 @@ class Replay:
             raise _diverged("an entry", _named(found))
         return found.ts
 
-    def answer(self, call: TapedCall) -> tuple[Generated, int]:
+    def answer(self, call: TapedCall) -> tuple[Generated, UsedTokens]:
         """Give the answer to the next call, and what it cost.
 
         Raises:
@@ -246,9 +248,10 @@ class Replay:
         if found.prompt != call.prompt and self._prompts == "warn":
             self.changed.append(call.place)
         finish: Any = found.finish
+        used = UsedTokens(input=found.tokens - found.output_tokens, output=found.output_tokens)
         if found.native:
-            return GeneratedObject(value=found.value, finish=finish), found.tokens
-        return GeneratedText(text=found.text, finish=finish), found.tokens
+            return GeneratedObject(value=found.value, finish=finish), used
+        return GeneratedText(text=found.text, finish=finish), used
 
     def require_well(self, place: str) -> None:
         """Check that a step did not fail when it was captured, as one that took too long did.

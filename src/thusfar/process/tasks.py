@@ -190,6 +190,8 @@ class Task:
         omit: Names of prompt parts left out of its prompts.
         history_summary: Template of the entry's summary; it sees `output`. `None`: the outputs.
         model: The model, or its name such as `anthropic:claude-sonnet-5`. `None`: the process's.
+        interceptor: Decides about each call of a model for this task before it is made; see
+            `Interceptor`. `None`: the process's.
         before_commit: `(outputs, state)` to `CommitChanges` or `None`, before anything is stored.
             What it changes of its arguments is dropped.
         process_outputs: `(outputs, state)`, to work on a copy of state that is committed with the
@@ -214,6 +216,7 @@ class Task:
     omit: Sequence[str] = ()
     history_summary: str | None = None
     model: Any = None
+    interceptor: Callable[..., Any] | None = None
     before_commit: Callable[..., Any] | None = None
     process_outputs: Callable[..., Any] | None = None
     after_commit: Callable[..., Any] | None = None

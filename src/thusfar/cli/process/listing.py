@@ -37,8 +37,8 @@ def runs(
     with it. Times are UTC.
 
     With --json: {"runs": [{"run_id", "process_id", "status", "task_id", "steps", "calls",
-    "entries", "failure", "reason", "forked_from", "forked_at", "created_at", "updated_at"}]};
-    times are milliseconds since 1970.
+    "entries", "input_tokens", "output_tokens", "failure", "reason", "forked_from", "forked_at",
+    "created_at", "updated_at"}]}; times are milliseconds since 1970.
 
     Exit status: 0 listed, also where there are none; 1 the store cannot be read; 2 a wrong
     command line.
@@ -67,12 +67,14 @@ def _print(found: tuple[RunInfo, ...]) -> None:
     for name in ("run", "process"):
         table.add_column(name, overflow="fold")
     table.add_column("status", no_wrap=True)
-    table.add_column("steps", justify="right", no_wrap=True)
+    for name in ("steps", "tokens"):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("next", overflow="fold")
     table.add_column("changed", no_wrap=True)
     for info in found:
         cells = (shown(info.run_id), shown(info.process_id), info.status, f"{info.steps:,}")
-        table.add_row(*cells, shown(info.task_id), time_text(info.updated_at))
+        tokens = f"{info.input_tokens + info.output_tokens:,}"
+        table.add_row(*cells, tokens, shown(info.task_id), time_text(info.updated_at))
     print_table(table, out)
 
 
@@ -134,6 +136,7 @@ def outcome_of(info: RunInfo) -> Outcome | None:
         reason=info.reason,
         steps=info.steps,
         calls=info.calls,
+        tokens=info.input_tokens + info.output_tokens,
     )
 
 
@@ -157,6 +160,7 @@ def _print_run(info: RunInfo, entries: tuple[Entry, ...], state: dict[str, Any] 
         ("reason", shown(info.reason)),
         ("next", shown(info.task_id)),
         ("so far", f"{counted(info.steps, 'step')}, {counted(info.calls, 'model call')}"),
+        ("tokens", f"{info.input_tokens:,} in, {info.output_tokens:,} out" if info.calls else ""),
         ("forked from", origin),
         ("began", time_text(info.created_at)),
         ("changed", time_text(info.updated_at)),

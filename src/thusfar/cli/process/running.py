@@ -41,7 +41,8 @@ def run(
     In a store each step is durable when it is committed, and thusfar process resume goes on with a
     run that was broken off.
 
-    With --json: {"run_id", "status", "output", "failure", "reason", "steps", "calls"}.
+    With --json: {"run_id", "status", "output", "failure", "reason", "steps", "calls",
+    "tokens"}.
 
     Exit status: 0 finished; 1 failed or refused; 2 a wrong command line.
     """
@@ -83,7 +84,8 @@ def resume(
 
     A run that failed goes on at the task that failed; a finished one gives its output again.
 
-    With --json: {"run_id", "status", "output", "failure", "reason", "steps", "calls"}.
+    With --json: {"run_id", "status", "output", "failure", "reason", "steps", "calls",
+    "tokens"}.
 
     Exit status: 0 finished; 1 failed or refused, such as RUN_HELD; 2 a wrong command line.
     """
@@ -139,6 +141,7 @@ def outcome_json(run_id: str | None, outcome: Outcome) -> dict[str, Any]:
         "reason": outcome.reason,
         "steps": outcome.steps,
         "calls": outcome.calls,
+        "tokens": outcome.tokens,
     }
 
 
