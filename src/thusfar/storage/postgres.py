@@ -168,6 +168,7 @@ class _Shared:
         self._process = os.getpid()
         self._pool: Any = None
         self._async_pools: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # loops of connections
         self._closed = False
 
     def _options(self) -> dict[str, Any]:
@@ -186,10 +187,7 @@ class _Shared:
 
     def pool(self) -> Any:
         """Return the pool of sync connections, of this process."""
-        if self._process != os.getpid():  # a forked child must not use its parent's sockets
-            _ORPHANS.append(self._pool)
-            self._pool, self._process = None, os.getpid()
-            self._async_pools = WeakKeyDictionary()
+        self._leave_parent()
         if self._pool is None or self._closed:
             options = self._options()
             self._pool = psycopg_pool.ConnectionPool(configure=self._configure, **options)
@@ -200,9 +198,11 @@ class _Shared:
         """Return the pool of the running event loop."""
         import asyncio
 
+        self._leave_parent()
         loop = asyncio.get_running_loop()
         pool = self._async_pools.get(loop)
         if pool is None or self._closed:
+            self._leave_ended_loops()
             pool = psycopg_pool.AsyncConnectionPool(configure=self._aconfigure, **self._options())
             self._async_pools[loop] = pool
             await pool.open()
@@ -212,6 +212,9 @@ class _Shared:
         connection.execute(self._settings())
 
     async def _aconfigure(self, connection: Any) -> None:
+        import asyncio
+
+        self._made[connection] = asyncio.get_running_loop()
         await connection.execute(self._settings())
 
     def _settings(self) -> str:
@@ -219,6 +222,22 @@ class _Shared:
         # planner would rather read the whole range and sort it.
         patience = max(int(self.wait * 1000), 1)  # 0 would wait for ever
         return f"SET lock_timeout = {patience}; SET enable_bitmapscan = off"
+
+    def _leave_parent(self) -> None:
+        """Leave alone what a forked process has of its parent: closing it would end it there."""
+        if self._process != os.getpid():
+            _ORPHANS.extend((self._pool, *self._async_pools.values(), *self._made))
+            self._pool, self._process = None, os.getpid()
+            self._async_pools, self._made = WeakKeyDictionary(), WeakKeyDictionary()
+
+    def _leave_ended_loops(self) -> None:
+        """Close the connections of loops that have ended, which cannot do so any more."""
+        for connection, loop in list(self._made.items()):
+            if loop.is_closed():
+                connection.pgconn.finish()
+                del self._made[connection]
+        for loop in [each for each in self._async_pools if each.is_closed()]:
+            del self._async_pools[loop]
 
     def migrate(self, migrations: tuple[Migration, ...]) -> None:
         """Bring the schema up to date, on a connection of its own."""

@@ -8,17 +8,15 @@ then for other processes.
 from __future__ import annotations
 
 import os
-import threading
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 from thusfar.drive import Steps, drive
-from thusfar.errors import OptionsError, StorageClosedError
+from thusfar.errors import OptionsError
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
-from thusfar.storage.sqlite_session import Session, Shared
+from thusfar.storage.sqlite_pool import Pool
 
 Result = TypeVar("Result")
 
@@ -64,7 +62,7 @@ class SqliteStore:
         self.clock = clock
         self._sql = Sql(namespace)
         wait = check_wait(busy_timeout_seconds)
-        self._pool = _Pool(_file(path), synchronous, wait, read_only, vfs)
+        self._pool = Pool(_file(path), synchronous, wait, read_only, vfs)
         session = self._pool.borrow()
         try:
             session.migrate(migrations)
@@ -143,74 +141,3 @@ def _is_utf8(name: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-class _Pool(Shared):
-    """Idle connections of one file, and the threads of async callers."""
-
-    def __init__(
-        self, path: str, synchronous: str, wait: float, read_only: bool, vfs: str | None
-    ) -> None:
-        super().__init__(path, synchronous, wait, read_only, vfs)
-        self._guard = threading.Lock()
-        self._idle: list[Session] = []
-        self._executor: Any = None
-        self._closed = False
-        _POOLS.add(self)
-
-    def borrow(self) -> Session:
-        """Take an idle connection, or open one."""
-        if self._closed:
-            raise StorageClosedError(
-                "The store was used after it was closed.", fix="Open it again."
-            )
-        try:
-            return self._idle.pop()
-        except IndexError:
-            return Session(self, self._idle)
-
-    def give_back(self, session: Session) -> None:
-        """Keep a connection for the next operation."""
-        if session.home is not self._idle:  # the process forked meanwhile
-            _ORPHANS.append(session)
-        elif self._closed or not session.usable:
-            session.close()
-        else:
-            self._idle.append(session)
-
-    def executor(self) -> Any:
-        """Make the threads that async operations run in, when first needed."""
-        if self._executor is None:
-            from concurrent.futures import ThreadPoolExecutor
-
-            with self._guard:
-                if self._executor is None:
-                    self._executor = ThreadPoolExecutor(4, thread_name_prefix="thusfar-sqlite")
-        return self._executor
-
-    def close(self) -> None:
-        """Close what is idle; what is borrowed closes when it comes back."""
-        self._closed = True
-        while self._idle:
-            self._idle.pop().close()
-        if self._executor is not None:
-            self._executor.shutdown(wait=False)
-
-    def forget_parent(self) -> None:
-        """Leave a forked parent's connections alone: closing them here would drop its locks."""
-        _ORPHANS.extend(self._idle)
-        self._idle, self._executor = [], None
-        self._guard, self.writer = threading.Lock(), threading.Lock()
-
-
-_ORPHANS: list[Session] = []  # kept so that no destructor closes a parent's connection
-_POOLS: WeakSet[_Pool] = WeakSet()
-
-
-def _forget_parents() -> None:
-    for pool in list(_POOLS):
-        pool.forget_parent()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_parents)
