@@ -19,8 +19,10 @@ OLDER_ZONE: Final = "completed-work"
 NEWEST_ZONE: Final = "newest-actions"
 INTENTS_ZONE: Final = "open-intents"
 _MARK: Final = re.compile(
-    rf"<(?=\s*(?:/\s*)?(?:{OLDER_ZONE}|{NEWEST_ZONE}|{INTENTS_ZONE}))", re.IGNORECASE
+    rf"[<\ufe64\uff1c](?=\s*(?:[/\uff0f]\s*)?(?:{OLDER_ZONE}|{NEWEST_ZONE}|{INTENTS_ZONE}))",
+    re.IGNORECASE,  # of the small and the wide form of the mark, which some readers fold
 )
+_BROKEN: Final = r"\g<0>\\"  # a backslash behind it
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 # JSON leaves these as they are, and readers take them for the end of a line.
 _BREAKS: Final = {ord(c): f"\\u{ord(c):04x}" for c in "\x7f\x85\u2028\u2029"}
@@ -82,8 +84,9 @@ def sendable(text: str) -> tuple[str, int]:
     Returns:
         The text, and how many lone surrogates in it were replaced by U+FFFD.
     """
-    text = _MARK.sub("<\\\\", text) if "<" in text else text
-    return (text, 0) if text.isascii() else _SURROGATE.subn("\ufffd", text)
+    if text.isascii():
+        return (_MARK.sub(_BROKEN, text) if "<" in text else text), 0
+    return _SURROGATE.subn("\ufffd", _MARK.sub(_BROKEN, text))
 
 
 def zone(name: str, body: str) -> str:
@@ -112,12 +115,15 @@ def _result_text(entry: Entry, most: int) -> str:
 
 
 def _defused(text: str) -> str:
-    if not text.isascii():
-        text = _SURROGATE.sub("\ufffd", text)
-    return _MARK.sub("<\\\\", text) if "<" in text else text
+    return sendable(text)[0]
 
 
 def _json_line(value: Any) -> str:
     text = json_text(value)
-    text = _MARK.sub(r"\\u003c", text) if "<" in text else text
-    return text if text.isascii() else text.translate(_BREAKS)
+    if text.isascii():
+        return _MARK.sub(_escaped, text) if "<" in text else text
+    return _MARK.sub(_escaped, text).translate(_BREAKS)
+
+
+def _escaped(mark: re.Match[str]) -> str:
+    return f"\\u{ord(mark[0]):04x}"
