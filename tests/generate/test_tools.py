@@ -20,7 +20,7 @@ from thusfar import (
     stream_sync,
     tool,
 )
-from thusfar.errors import OptionsError, RequestCompositionError
+from thusfar.errors import OptionsError
 from thusfar.models.errors import ProviderUnavailableError, ToolLoopLimitError
 from thusfar.runtime.tools import definitions
 
@@ -143,18 +143,6 @@ def test_a_tool_given_as_a_definition_waits_on_every_wire(wire):
     model = Scripted([ToolCall("c", "look", "{}")], dialect=wire)
 
     assert generate_sync("Go.", model=model, tools=[look]).pending[0].name == "look"
-
-
-def test_a_hook_may_give_another_model_of_the_same_wire_only():
-    other = Scripted(["From the other."], name="other")
-    foreign = Scripted(["Never."], dialect="anthropic")
-
-    result = generate_sync("Hi.", model=Scripted([]), prepare_step=lambda _: Amendment(model=other))
-
-    assert result.text == "From the other."
-    with pytest.raises(RequestCompositionError, match="another wire"):
-        generate_sync("Hi.", model=Scripted([]), prepare_step=lambda _: Amendment(model=foreign))
-    assert foreign.requests == []
 
 
 def test_a_hook_may_give_tools_that_are_functions():

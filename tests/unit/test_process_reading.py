@@ -17,6 +17,7 @@ from thusfar.process import (
     Call,
     Process,
     ScriptTask,
+    StepCommitted,
     SubProcess,
     Task,
     TerminalInterceptor,
@@ -88,6 +89,30 @@ def test_a_terminal_log_tells_steps_progress_and_refusals():
     ]
     assert (log.steps, log.calls) == (2, 3)
     assert log.prompt_tokens > 100
+
+
+def test_a_terminal_log_tells_of_steps_that_record_nothing():
+    out = io.StringIO()
+    tasks = [ScriptTask(id="count", run=lambda _: None, next_task=END)]
+
+    Process(tasks, on_event=TerminalLog(out)).run_sync()
+
+    assert out.getvalue().splitlines() == [
+        "  1  process: count ...",
+        "  1  count done, on to END",
+    ]
+
+
+def test_what_a_listener_raises_ends_the_run_and_nothing_that_was_committed():
+    def told(event: Any) -> None:
+        if isinstance(event, StepCommitted):
+            raise BrokenPipeError
+
+    process = Process([HUB, ADD], model=Scripted([choose("add")]), on_event=told)
+
+    with pytest.raises(BrokenPipeError):
+        process.run_sync()
+    assert (process.running, process.position.at, len(process.history)) == (False, "add", 1)
 
 
 def test_a_terminal_log_is_silent_without_a_terminal(capsys: pytest.CaptureFixture[str]):
@@ -208,6 +233,17 @@ def test_recorded_text_cannot_become_markup(attack: str):
             assert "<script" not in line.replace("\\<", "")
             heads += [line] if line.startswith("#") else []
     assert len(heads) == 2, heads
+
+
+def test_recorded_text_cannot_become_a_link():
+    process = Process([ADD])
+    process.add_history(action="see https://e.example, WWW.e.example, a@e.example, [x](y)")
+
+    (heading,) = [line for line in run_markdown(process).splitlines() if line.startswith("##")]
+
+    assert heading == (
+        "## Entry 1: see https\\://e.example, WWW\\.e.example, a\\@e.example, \\[x\\](y)"
+    )
 
 
 def test_what_is_no_run_is_not_written():

@@ -122,7 +122,7 @@ def unsupported(what: str, dialect: str) -> UnsupportedPartError:
     """Make the error for something that has no form on this wire."""
     return UnsupportedPartError(
         f"A message held {what}, which {dialect} cannot carry.",
-        fix="Leave it out of the view, or send the message to a provider that takes it.",
+        fix="Pass leave_out=True, or send the message to a provider that takes it.",
         dialect=dialect,
     )
 

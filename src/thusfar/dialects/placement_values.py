@@ -27,6 +27,7 @@ PlacementCode = Literal[
     "surrogates",
     "system-fenced",
     "tools-added",
+    "tools-left-out",
     "trailing-space",
     "user-calls-quoted",
     "user-first",

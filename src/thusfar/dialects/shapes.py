@@ -112,7 +112,7 @@ def unsupported(kind: str, dialect: str, why: str, fix: str | None = None) -> No
     """
     raise UnsupportedPartError(
         f"A part of type {kind} had no form in the dialect {dialect}: {why}.",
-        fix=fix or "Leave the part out, or send the message to a model that takes it.",
+        fix=fix or "Pass leave_out=True, or send the message to a provider that takes it.",
         part=kind,
         dialect=dialect,
     )

@@ -148,7 +148,7 @@ class Model(Protocol):
 
     @property
     def capacity(self) -> ModelCapacity | None:
-        """What it holds; `None`: what the table knows of its name."""
+        """What it holds; `None`: what the table knows of its name, if it has no `window`."""
         ...
 
     async def generate(self, arguments: Mapping[str, Any]) -> ModelReply:
@@ -195,3 +195,8 @@ class NativeCompaction(Protocol):
     ) -> ProviderHistorySummaryResult:
         """Summarise an exact range; the messages are not changed."""
         ...
+
+
+def takes_any_input(model: Any) -> bool:
+    """Tell whether a model says that it has no window, with a `window` that is `None`."""
+    return getattr(model, "window", 0) is None

@@ -23,7 +23,7 @@ from thusfar.models import errors
 from thusfar.models.errors import RecordingDivergedError
 from thusfar.models.events import events_of
 from thusfar.models.objects import SmallContracts
-from thusfar.models.port import Model, ModelEvent, ModelReply, Replied
+from thusfar.models.port import Model, ModelEvent, ModelReply, Replied, takes_any_input
 
 FORMAT: Final = "thusfar-recording"
 VERSION: Final = 1
@@ -88,6 +88,8 @@ class Recording(SmallContracts):
         self.provider = model.provider
         self.dialect = model.dialect
         self.native_output = getattr(model, "native_output", True)
+        if takes_any_input(model):
+            self.window = None
 
     def __repr__(self) -> str:
         return f"Recording({self.model!r})"
@@ -175,6 +177,7 @@ class Recording(SmallContracts):
                     "dialect": self.dialect,
                     "capacity": None if capacity is None else msgspec.to_builtins(capacity),
                     "native_output": self.native_output,
+                    "unlimited": takes_any_input(self),
                 }
                 file.write(json_text(head) + "\n")
             file.write(json_text(msgspec.to_builtins(entry)) + "\n")
@@ -208,6 +211,8 @@ class Replay(SmallContracts):
             self.native_output = bool(head.get("native_output", True))
             held = head["capacity"]
             self.capacity = None if held is None else msgspec.convert(held, ModelCapacity)
+            if head.get("unlimited", False):
+                self.window = None
             self._entries = [msgspec.convert(entry, Entry) for entry in entries]
         except (ValueError, TypeError, KeyError, TranscriptError, msgspec.ValidationError):
             raise RecordingDivergedError(

@@ -20,7 +20,8 @@ from thusfar.process.outcomes import Outcome
 from thusfar.process.rendering import action_text
 
 _FENCES: Final = re.compile(r"`{3,}")
-_SPECIAL: Final = re.compile(r"([\\`*_\[\]<>#!|~&$])")
+# Besides markup: what readers of Markdown take for a link without any.
+_SPECIAL: Final = re.compile(r"[\\`*_\[\]<>#!|~&$@]|:(?=//)|(?<=www)\.", re.IGNORECASE)
 _TITLE_CHARS: Final = 120  # of a heading
 _DEEPEST: Final = 6  # headings of Markdown
 
@@ -150,4 +151,4 @@ def _pretty(value: Any) -> str:
 
 def _plain(text: str) -> str:
     """Write text that no reader takes for markup, on one line."""
-    return _SPECIAL.sub(r"\\\1", _harmless(escape_line(text)))
+    return _SPECIAL.sub(r"\\\g<0>", _harmless(escape_line(text)))

@@ -79,6 +79,8 @@ class TerminalLog:
                 self.steps += 1
                 for entry in event.entries:
                     self._print(event.step, compact_line(entry, most=LINE_CHARS), "")
+                if not event.entries:
+                    self._print(event.step, f"{event.task_id} done, on to {event.next_task}", "dim")
 
     def _print(self, step: int, text: str, style: str) -> None:
         if self._console is not None:

@@ -79,7 +79,14 @@ class PlanOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanArguments:
-    """What a caller of `plan` said: its messages, its model, and `PlanOptions` with defaults."""
+    """What a caller of `plan` said: its messages, its model, and `PlanOptions` with defaults.
+
+    A hook adds to it:
+
+    Attributes:
+        functions: The tools it gave, by name, that are run here; `None` each for definitions.
+        tools_left_out: How many tools have no form on the wire of the model that it gave.
+    """
 
     model: Any
     messages: Any = field(default=None, repr=False)
@@ -104,6 +111,8 @@ class PlanArguments:
     previous: Any = None
     within: Any = None
     resources: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    functions: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    tools_left_out: int = 0
 
 
 _OPTIONS: Final = tuple(

@@ -12,6 +12,7 @@ from thusfar.drive import Steps
 from thusfar.errors import (
     OptionsError,
 )
+from thusfar.models.port import takes_any_input
 from thusfar.planner.facts import Fingerprint, RequestFacts, Source, SummaryModel
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import (
@@ -49,8 +50,8 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
     reader = None
     name = model_name(said.model)
     capacity = capacity_for(said.model, said.capacity)
-    plain = isinstance(said.model, str) or capacity is not None
-    measure = measure_for(said.counter, name if plain else None, capacity=capacity)
+    sized_as = None if capacity is None and takes_any_input(said.model) else name
+    measure = measure_for(said.counter, sized_as, capacity=capacity)
     if said.messages is not None or said.thread is None:
         messages = () if said.messages is None else sequence_of(said.messages)
         wire = dialect_of(messages, said.dialect, "openai-chat")

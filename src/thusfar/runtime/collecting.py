@@ -15,6 +15,7 @@ from thusfar.capacity import ModelCapacity, capacity_of
 from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
 from thusfar.errors import OptionsError, TranscriptError
 from thusfar.messages import Message, Text
+from thusfar.models.port import takes_any_input
 from thusfar.planner.facts import Calibration, RequestFacts, Source, SummaryModel
 from thusfar.planner.ladders import entry_id, one_policy, split_use, summary_options
 from thusfar.runtime.arguments import PlanArguments
@@ -133,7 +134,7 @@ def summary_model(
 def input_room(model: Any, name: str, options: SummaryOptions, measure: Measure) -> int | None:
     """Derive how many input tokens a summary model takes; `None` where it takes any."""
     output = options.max_tokens * OUTPUT_ROOM
-    if hasattr(model, "window") and model.window is None:
+    if takes_any_input(model):
         return None
     capacity = capacity_for(model, None) or capacity_of(name)
     output = min(output, capacity.context_window // 2)
@@ -167,9 +168,9 @@ def facts_of_request(
     """
     name = model_name(said.model)
     capacity = capacity_for(said.model, said.capacity)
-    plain = isinstance(said.model, str) or capacity is not None
-    measure = measure_for(said.counter, name if plain else None, capacity=capacity)
-    bounds = _limits(said, name if plain else None, capacity, measure, calibration)
+    sized_as = None if capacity is None and takes_any_input(said.model) else name
+    measure = measure_for(said.counter, sized_as, capacity=capacity)
+    bounds = _limits(said, sized_as, capacity, measure, calibration)
     policies, entries = split_use(said.use)
     policy = one_policy([*policies, *([] if said.policy is None else [said.policy])])
     models: dict[str, Any] = {}

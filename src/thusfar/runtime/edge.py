@@ -30,6 +30,7 @@ from thusfar.planner.questions import (
     Publish,
 )
 from thusfar.planner.receipt import SupportReceipt
+from thusfar.runtime.counting import ProviderCount
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
 from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
@@ -244,6 +245,8 @@ class Edge:
         if self.preview:
             return UNPREPARED
         if isinstance(question, CountRequest):
+            if isinstance(self.count_tokens, ProviderCount):
+                return self.count_tokens.ask(question, self.facts.dialect, self.wire)
             return self._count(question)
         work = self._work(question)
         if question.join:
@@ -267,6 +270,8 @@ class Edge:
         if self.preview:
             return UNPREPARED
         if isinstance(question, CountRequest):
+            if isinstance(self.count_tokens, ProviderCount):
+                return await self.count_tokens.aask(question, self.facts.dialect, self.wire)
             counted = self._count(question)
             return await counted if hasattr(counted, "__await__") else counted
         work = self._work(question)

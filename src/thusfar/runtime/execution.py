@@ -7,11 +7,12 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypedDict
 
 from thusfar.budget import InputBudget
-from thusfar.dialects import Dialect
+from thusfar.dialects import Dialect, dialect
+from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Message, ToolCall
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.edge import Runtime
@@ -142,11 +143,43 @@ class Execution:
             "max_output_tokens": self.max_output_tokens,
         }
 
+    def speaks(self, messages: Sequence[Message]) -> bool:
+        """Tell whether messages of the turn have a form in the dialect that is planned in."""
+        try:
+            self.lowered_turn(messages)
+        except UnsupportedPartError:
+            return False
+        return True
+
+    def canonical(self) -> Execution:
+        """Plan messages of the caller as canonical ones from now on.
+
+        What another wire said, and what has no form on that of the caller, keeps everything then.
+        """
+        own = dialect("thusfar")
+        read = None if self.spoken_in is None else self.spoken_in.lift
+        messages = self.messages
+        if messages is not None and read is not None and self.planned_in is not own:
+            messages = [read(message) for message in messages]
+        options = {**self.options, "dialect": own}
+        return replace(self, messages=messages, planned_in=own, options=options)
+
     def lowered_turn(self, messages: Sequence[Message]) -> tuple[Any, ...]:
-        """Write messages of the turn in the dialect that the request is planned in."""
+        """Write messages of the turn in the dialect that the request is planned in.
+
+        Raises:
+            UnsupportedPartError: `UNSUPPORTED_PART`, for a part with no form there.
+        """
         if self.thread is not None or self.planned_in is None:
             return tuple(messages)
         return tuple(made for m in messages for made in self.planned_in.lower(m))
+
+    def prepared(self, messages: Sequence[Message]) -> tuple[Any, ...]:
+        """Write messages of the turn as the next request will find them."""
+        if self.thread is not None or self.planned_in is None:
+            return tuple(messages)
+        own = lower_all(messages, self.planned_in, leave_out=True, as_json=False)
+        return tuple(own.messages)
 
     def told(self, messages: Sequence[Message]) -> tuple[Any, ...]:
         """Write what the turn added as the caller reads it: canonical, or as their messages are."""

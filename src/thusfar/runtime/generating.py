@@ -21,7 +21,6 @@ from thusfar.errors import OptionsError, RequestCompositionError, ThreadCommitEr
 from thusfar.messages import Message, ToolCall
 from thusfar.models.errors import ContextLengthError, ToolLoopLimitError, unreadable
 from thusfar.models.port import ModelReply, Replied, Usage
-from thusfar.models.resolving import resolve_model
 from thusfar.planner.recall import RECALL
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.accepting import Rejected, accepted_output, correction, rejected
@@ -37,7 +36,7 @@ from thusfar.runtime.execution import (
     StoreTurn,
     Taken,
 )
-from thusfar.runtime.hooks import invalid, tool_names
+from thusfar.runtime.hooks import tool_names
 from thusfar.runtime.pending import (
     call_names,
     calls_wait,
@@ -76,6 +75,7 @@ class Turn:
         first: The first request; what it was planned behind is where the turn is stored.
         behind: The end of the thread that was read before the first request, an empty text for
             its root; `None` where nothing was.
+        foreign: Whether a hook had another wire than the turn's answer.
     """
 
     run: Execution
@@ -86,6 +86,7 @@ class Turn:
     rejections: int = 0
     first: Planned | None = None
     behind: str | None = None
+    foreign: bool = False
 
     def result(self) -> Steps[Result]:
         """Generate the turn."""
@@ -101,7 +102,7 @@ class Turn:
                     return (yield from self._finish(planned, reply, None, tuple(waiting)))
                 self.reason = "tool-result"
                 continue
-            output = accepted_output(self.run.output, reply, self.run.model.dialect)
+            output = accepted_output(self.run.output, reply, planned.wire)
             if not isinstance(output, Rejected):
                 self._take(planned, reply, accepted=True)
                 return (yield from self._finish(planned, reply, output, ()))
@@ -124,9 +125,12 @@ class Turn:
             return planned, (yield from self._ask(planned))
 
     def _plan(self, budget: InputBudget | None) -> Steps[Planned]:
+        said = tuple(each.message for each in self.said)
+        if self.foreign or not self.run.speaks(said):
+            self.run = self.run.canonical()
         run = self.run
         options = {
-            **run.plan_options(tuple(each.message for each in self.said)),
+            **run.plan_options(said),
             "at": self.behind,
             "budget": budget,
             "within": self.planned,
@@ -146,27 +150,15 @@ class Turn:
         return planned
 
     def _ask(self, planned: Planned) -> Steps[ModelReply]:
-        model = self._model_of(planned)
+        model = planned.model
         if not self.run.streaming:
             reply: ModelReply = yield Ask(model, planned.kwargs)
         else:
             reply = yield from self._streamed(AskPiece(model, planned.kwargs))
         planned.retried(reply.retries)
         planned.report(reply.usage.input_tokens, reply.usage.output_tokens)
+        self.foreign = self.foreign or planned.wire != self.run.model.dialect
         return distinct_calls(reply)
-
-    def _model_of(self, planned: Planned) -> Any:
-        """Find the model of a request, which a hook may have changed.
-
-        Raises:
-            RequestCompositionError: `INVALID_COMPOSITION`, when it speaks another wire.
-        """
-        if planned.model is None or planned.model is self.run.model:
-            return self.run.model
-        model = resolve_model(planned.model)
-        if model.dialect != self.run.model.dialect:
-            raise invalid("A hook gave a model that speaks another wire than the turn's.")
-        return model
 
     def _streamed(self, piece: AskPiece) -> Steps[ModelReply]:
         while True:
@@ -207,7 +199,7 @@ class Turn:
     def _tool_round(self, planned: Planned, calls: Sequence[ToolCall]) -> Steps[list[ToolCall]]:
         """Run the calls that may be run; what has to wait comes back."""
         offered = {name for each in planned.tools for name in tool_names(each)}
-        box = self.run.toolbox
+        box = {**self.run.toolbox, **planned.functions}
         chosen = [(box.get(c.name) if c.name in offered else None, c) for c in calls]
         needed: list[bool] = yield AskApproval(chosen)
         waiting: list[ToolCall] = []
@@ -321,7 +313,7 @@ class Turn:
             planned=planned,
             thread=self.run.thread,
             messages=tuple(kept),
-            prepared=self.run.lowered_turn(kept),
+            prepared=self.run.prepared(kept),
             after=first.head,
             open=bool(pending),
         )

@@ -24,6 +24,7 @@ from thusfar.runtime.wire import (
     reported_input_tokens,
     reported_output_tokens,
 )
+from thusfar.thread.lowering import lower_all
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,6 +152,16 @@ class Planned:
         """The model that the request was planned for, after a hook had its say."""
         return self._arguments.model
 
+    @property
+    def wire(self) -> str:
+        """Name of the wire format that is sent."""
+        return self._edge.wire.name
+
+    @property
+    def functions(self) -> Mapping[str, Any]:
+        """The tools that a hook gave, by name; `None` each for one that is run elsewhere."""
+        return self._arguments.functions
+
     def inspect(self) -> Inspection:
         """The evidence behind the receipt."""
         return msgspec.structs.replace(
@@ -258,7 +269,11 @@ class Planned:
         """The whole transcript with the answer, where the caller owns it."""
         if self._edge.reader is not None:
             return ()
-        facts = self._edge.facts
+        facts, wire = self._edge.facts, self._edge.wire
+        if wire is not facts.dialect:
+            lifted = [wire.lift(message) for message in answered]
+            own = lower_all(lifted, facts.dialect, leave_out=True, as_json=False)
+            answered = own.messages
         return (*facts.source.messages, *facts.turn, *answered)
 
     def _prepare(self, messages: tuple[Any, ...], commit: Any, reported: int | None) -> Accepted:

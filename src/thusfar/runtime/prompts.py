@@ -31,7 +31,7 @@ class Prompt:
             prompt text.
         input: Type or JSON Schema of the input. `None`: any value.
         output: Type or JSON Schema of the answer. `None`: text.
-        tools: Tools, functions, or definitions in the form of the provider (run by the caller).
+        tools: Tools, functions, or definitions in the form of any provider (run by the caller).
         model: A model, or its name such as `anthropic:claude-sonnet-4-5`.
         budget: The author's limits.
         max_output_tokens: Output limit. Unit: tokens. `None`: the model's.

@@ -6,9 +6,7 @@ Source:
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from thusfar.budget import InputBudget
@@ -16,10 +14,11 @@ from thusfar.dialects import Dialect, dialect
 from thusfar.errors import OptionsError
 from thusfar.messages import Message, Text
 from thusfar.models.resolving import resolve_model
-from thusfar.planner.contributors import Context
 from thusfar.runtime.collecting import dialect_of
+from thusfar.runtime.counting import ProviderCount
+from thusfar.runtime.defining import tools_of, with_tools
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
-from thusfar.runtime.hooks import Amendment, tool_names
+from thusfar.runtime.hooks import tool_names
 from thusfar.runtime.prompts import (
     Prompt,
     as_prompt,
@@ -29,7 +28,7 @@ from thusfar.runtime.prompts import (
     split_threads,
 )
 from thusfar.runtime.schemas import OutputSchema
-from thusfar.runtime.tools import Tool, definitions, toolbox, two_of_one_name
+from thusfar.runtime.tools import definitions, toolbox, two_of_one_name
 from thusfar.thread.handle import Thread
 
 _NAMES: Final = frozenset(GenerateOptions.__annotations__)
@@ -65,7 +64,7 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     spoken_in, planned_in, messages = _dialects(messages, wire)
     tools = _of_kind(said, "tools", list | tuple, "a list")
     tools = asked.tools if tools is None else tools
-    own_tools = [each for entry in entries for each in _tools_of(entry)]
+    own_tools = [each for entry in entries for each in tools_of(entry)]
     box = toolbox([*tools, *own_tools])
     _require_own_names(definitions([*tools, *own_tools], wire.name))
     output = _chosen(said, "output", asked.output)
@@ -75,7 +74,7 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
         thread=thread if messages is None else None,
         turn=() if words is None else (Message("user", (Text(words),)),),
         system=_chosen(said, "system", None) or asked.system_value(given),
-        use=tuple(_with_tools(entry, lambda own: definitions(own, wire.name)) for entry in entries),
+        use=tuple(with_tools(entry, lambda own: definitions(own, wire.name)) for entry in entries),
         tools=tuple(definitions(tools, wire.name)),
         toolbox=box,
         output=None if output is None else OutputSchema.of(output, owner=asked.id),
@@ -85,7 +84,7 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
         max_retries=_whole(said, "max_retries", MAX_RETRIES, least=0),
         approvals=dict(_of_kind(said, "approvals", Mapping, "a mapping") or {}),
         options=_plan_options(said, model, wire, planned_in),
-        prepare_step=_written(said.get("prepare_step"), wire, box),
+        prepare_step=_hook(said.get("prepare_step")),
         runtime=said.get("runtime"),
         spoken_in=spoken_in,
         planned_in=planned_in,
@@ -127,6 +126,21 @@ def _of_kind(said: Mapping[str, Any], name: str, kind: Any, called: str) -> Any:
         f"{name} was given as a {type(value).__name__}.",
         fix=f"Pass {name}= as {called}.",
         option=name,
+    )
+
+
+def _hook(hook: Any) -> Any:
+    """Take the function that amends requests.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for what is no function.
+    """
+    if hook is None or callable(hook):
+        return hook
+    raise OptionsError(
+        f"prepare_step was given as a {type(hook).__name__}.",
+        fix="Pass a function of the step that gives an Amendment.",
+        option="prepare_step",
     )
 
 
@@ -190,61 +204,5 @@ def _plan_options(
     if (name := said.get("conversation")) is not None:
         options["conversation"] = name
     if said.get("count_tokens"):
-        options["count_tokens"] = model.count_tokens
+        options["count_tokens"] = ProviderCount(model)
     return options
-
-
-def _written(hook: Any, wire: Dialect, box: dict[str, Tool]) -> Any:
-    """Have what a hook adds written for the wire, and the tools among it ready to be run."""
-    if not callable(hook):
-        return hook
-
-    def write(made: Any) -> Any:
-        if not isinstance(made, Amendment):
-            return made
-        added = [tool for entry in made.add for tool in _tools_of(entry)]
-        box.update(toolbox([*(made.tools or ()), *added]))
-        tools = None if made.tools is None else definitions(made.tools, wire.name)
-        add = [_with_tools(entry, lambda own: definitions(own, wire.name)) for entry in made.add]
-        return dataclasses.replace(made, tools=tools, add=add)
-
-    async def later(made: Any) -> Any:
-        return write(await made)
-
-    def asking(seen: Any) -> Any:
-        made = hook(seen)
-        return later(made) if inspect.isawaitable(made) else write(made)
-
-    async def asking_later(seen: Any) -> Any:
-        return write(await hook(seen))
-
-    return asking_later if inspect.iscoroutinefunction(hook) else asking
-
-
-def _tools_of(entry: Any) -> Iterator[Any]:
-    """List the tools of a contributor, however it is wrapped."""
-    if isinstance(entry, Context):
-        yield from entry.tools
-    for inner in _inner(entry):
-        yield from _tools_of(inner)
-
-
-def _inner(entry: Any) -> Sequence[Any]:
-    held = [getattr(entry, name, None) for name in ("primary", "source")]
-    return [*(each for each in held if each is not None), *getattr(entry, "sources", ())]
-
-
-def _with_tools(entry: Any, write: Callable[[Sequence[Any]], Sequence[Any]]) -> Any:
-    """Write the tools of a contributor as the wire has them."""
-    if isinstance(entry, Context):
-        return dataclasses.replace(entry, tools=tuple(write(entry.tools))) if entry.tools else entry
-    if not dataclasses.is_dataclass(entry) or isinstance(entry, type):
-        return entry
-    changed: dict[str, Any] = {}
-    for name in ("primary", "source"):
-        if getattr(entry, name, None) is not None:
-            changed[name] = _with_tools(getattr(entry, name), write)
-    for name in ("sources", "alternatives"):
-        if getattr(entry, name, None):
-            changed[name] = tuple(_with_tools(each, write) for each in getattr(entry, name))
-    return dataclasses.replace(entry, **changed) if changed else entry

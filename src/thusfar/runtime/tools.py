@@ -21,6 +21,7 @@ import msgspec
 from thusfar.codec import json_text, parse_json, to_json
 from thusfar.errors import OptionsError, PreparationError, TranscriptError
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
+from thusfar.runtime.defining import on_wire, written
 
 _NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")
 """What OpenAI and Anthropic both take; each refuses others with 400 and its pattern
@@ -197,73 +198,14 @@ def as_tool(value: Any) -> Any:
 
 
 def definitions(tools: Sequence[Any], wire: str) -> list[Any]:
-    """Write tools as a wire has them; plain definitions stay as they are.
+    """Write tools as a wire has them; what cannot be read as a function stays as it is.
 
     Args:
-        tools: Tools, functions and definitions.
+        tools: Tools, functions, and definitions in the form of any wire.
         wire: Name of the dialect.
     """
     made = map(as_tool, tools)
-    return [_DEFINITION.get(wire, _any)(t) if isinstance(t, Tool) else t for t in made]
-
-
-def _openai_chat(made: Tool) -> Any:
-    inner = {"name": made.name, "description": made.description, "parameters": made.parameters}
-    return {"type": "function", "function": inner}
-
-
-def _openai_responses(made: Tool) -> Any:
-    return {
-        "type": "function",
-        "name": made.name,
-        "description": made.description,
-        "parameters": made.parameters,
-        "strict": False,
-    }
-
-
-def _anthropic(made: Tool) -> Any:
-    return {
-        "name": made.name,
-        "description": made.description,
-        "input_schema": made.parameters,
-    }
-
-
-def _gemini(made: Tool) -> Any:
-    declared = {
-        "name": made.name,
-        "description": made.description,
-        "parameters_json_schema": made.parameters,
-    }
-    return {"function_declarations": [declared]}
-
-
-def _bedrock(made: Tool) -> Any:
-    return {
-        "toolSpec": {
-            "name": made.name,
-            "description": made.description,
-            "inputSchema": {"json": made.parameters},
-        }
-    }
-
-
-def _any(made: Tool) -> Any:
-    return {
-        "name": made.name,
-        "description": made.description,
-        "parameters": made.parameters,
-    }
-
-
-_DEFINITION: Final = {
-    "openai-chat": _openai_chat,
-    "openai-responses": _openai_responses,
-    "anthropic": _anthropic,
-    "gemini": _gemini,
-    "bedrock-converse": _bedrock,
-}
+    return on_wire([written(t, wire) if isinstance(t, Tool) else t for t in made], wire).tools
 
 
 def read_arguments(made: Tool, call: ToolCall) -> Mapping[str, Any] | str:
