@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thusfar.models import Scripted
-from thusfar.process import Process, RunLimits, ScriptTask, Task
+from thusfar.process import END, Process, RunLimits, ScriptTask, Task
 from thusfar.process.tasks import AnyTask
 
 MODULES = 75
@@ -72,7 +72,7 @@ def coding_loop(model: Any, **options: Any) -> tuple[Process, list[int]]:
             title="Note",
             task_prompt="Failing tests: ${state.tests.failing}. Sum up in a few words.",
             state_updates="note",
-            next_task="plan",
+            process_outputs=_onwards,
         ),
     ]
     given: dict[str, Any] = {
@@ -81,6 +81,11 @@ def coding_loop(model: Any, **options: Any) -> tuple[Process, list[int]]:
         "limits": RunLimits(max_steps=STEPS),
     }
     return Process(tasks, model=model, **{**given, **options}), edited
+
+
+def _onwards(_note: Any, state: Any) -> str:
+    """Go on until all tests pass."""
+    return "plan" if state["tests"]["failing"] else END
 
 
 def stateless_model(reads: Callable[[str], str] = str) -> Scripted:
@@ -118,5 +123,5 @@ def last_entries(prompt: str, *, most: int = 20) -> str:
 if __name__ == "__main__":
     for name, reads in (("everything", str), ("the last 30 entries", last_entries)):
         process, edited = coding_loop(stateless_model(reads))
-        process.run_sync()
-        print(f"{name}: {len(edited)} edits of {len({*edited})} modules")
+        status = process.run_sync().status
+        print(f"{name}: {status}, {len(edited)} edits of {len({*edited})} modules")

@@ -133,7 +133,9 @@ def test_three_hundred_steps_of_a_coding_agent_repeat_no_work():
 
     outcome = process.run_sync()
 
-    assert outcome.steps == STEPS == 300
+    assert (outcome.status, outcome.steps) == ("finished", STEPS)
+    assert STEPS == 300
+    assert process.check() == ()
     assert edited == list(range(MODULES))
     assert process.state["tests"] == {"failing": 0}
     assert process.log.part().lines + process.log.part().in_full == 300
@@ -143,8 +145,10 @@ def test_three_hundred_steps_of_a_coding_agent_repeat_no_work():
 def test_the_same_agent_repeats_work_where_older_entries_are_dropped(most: int):
     process, edited = coding_loop(stateless_model(lambda prompt: last_entries(prompt, most=most)))
 
-    process.run_sync()
+    outcome = process.run_sync()
 
+    assert outcome.failure is not None
+    assert outcome.failure.code == "STEP_LIMIT"
     assert len(edited) == MODULES
     assert max(Counter(edited).values()) > 1
     assert len({*edited}) < MODULES

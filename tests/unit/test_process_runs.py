@@ -401,6 +401,8 @@ def test_check_names_what_is_wrong_with_a_graph():
     assert kinds(asking, optional_prompts={"nothing": "${prt('less')}"}) == [("unknown-part", "")]
     modes = {"own": PartialPromptConfig(omit=["nothing"])}
     assert kinds(Task(id="a"), prompt_modes=modes) == [("unknown-part", "")]
+    hooked = Task(id="b", process_outputs=lambda outputs, state: END)
+    assert kinds(Task(id="a", transitions=["b"]), hooked) == [], "the function may end the run"
     both = Task(id="a", transitions=["b"], output={"type": "object"}, next_task="b")
     assert kinds(both, Task(id="b")) == [], "behind a that answered, b ends the run"
     assert kinds(Task(id="a", transitions=["b", END]), Task(id="b")) == []

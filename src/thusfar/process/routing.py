@@ -133,7 +133,7 @@ def check_graph(graph: Graph) -> list[Finding]:
         return found
     reached = _reached(graph)
     found += [
-        Finding(kind="unreachable", task_id=name, message=f"Nothing leads to {name}.")
+        Finding(kind="unreachable", task_id=name, message=f"Nothing declared leads to {name}.")
         for name in graph.tasks
         if name not in reached
     ]
@@ -159,7 +159,8 @@ def _reached(graph: Graph) -> set[str]:
         chosen = [edge.to for edge in task.edges] if isinstance(task, Task) else []
         waiting += [(target, (name,)) for target in chosen]
         waiting += [(target, callers) for target in graph.others(task)]
-        if graph.returns(task) and not callers:
+        hooked = isinstance(task, Task) and task.process_outputs is not None  # it may end the run
+        if hooked or (graph.returns(task) and not callers):
             waiting.append((END, ()))
         # A task that returns to its caller reaches nothing new: the caller was walked before.
     return reached
