@@ -8,6 +8,7 @@ from typing import Any
 
 from thusfar.codec import digested, json_text, to_json
 from thusfar.dialects.base import Dialect
+from thusfar.messages import Message
 from thusfar.planner.facts import Fingerprint, RequestFacts
 
 
@@ -32,6 +33,8 @@ def fingerprint_of(
 
 def piece_of(message: Any, dialect: Dialect) -> bytes:
     """Take the digest of one message, without what is not sent of it."""
+    if type(message) is Message:
+        return _short(digested(message))
     if isinstance(message, Mapping):
         return _short(_encoded(json_text(to_json(message))))
     return _short(digested(dialect.lift(message)))  # ids and metadata are not sent
