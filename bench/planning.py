@@ -1,12 +1,15 @@
 """Planning over a thread with 50 contributors: flat in the length of the thread.
 
 Run: `python bench/planning.py [--messages 10000 100000 1000000]`. Tokenizer time is left out: sizes
-of texts are taken from a table. Prints processor time, one line a length.
+of texts are taken from a table. All threads are filled first; then they take turns, so that what
+else the machine does falls on all of them. Prints processor time, one line a length.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +35,11 @@ from thusfar.storage import open_store
 from thusfar.thread.handle import Thread
 
 CONTRIBUTORS = 50
-ROUNDS = 30
+ROUNDS = 30  # plans in a turn
+TURNS = 5
+WARM = 3  # plans before the clock runs, which read the database for the first time
+TARGET_MS = 5.0
+FLAT = 1.5  # times a plan over the shortest thread
 BATCH = 20  # messages stored in one append: a group, which is read whole
 
 
@@ -88,14 +95,24 @@ def measure(url: str) -> None:
     store = open_store(url, synchronous="NORMAL")
     said = arguments(store)
     times: list[float] = []
-    for _ in range(ROUNDS):
+    for _ in range(WARM + ROUNDS):
         begun = time.process_time()
         planned = plan_sync(turn="And now?", **said)
-        times.append(time.process_time() - begun)
+        times.append((time.process_time() - begun) * 1000)
     assert planned.receipt.history.artifact
     store.close()
-    least, median = min(times) * 1000, statistics.median(times) * 1000
-    print(f"{least:6.2f} ms a plan at least, {median:6.2f} median")
+    print(json.dumps(times[WARM:]))
+
+
+def race(files: dict[int, Path]) -> dict[int, list[float]]:
+    """Let the lengths take turns. Unit of the answer: milliseconds a plan."""
+    spent: dict[int, list[float]] = {count: [] for count in files}
+    for _ in range(TURNS):
+        for count, path in files.items():
+            command = [sys.executable, __file__, "--measure", f"sqlite:///{path}"]
+            done = subprocess.run(command, check=True, capture_output=True)
+            spent[count] += json.loads(done.stdout)
+    return spent
 
 
 def main() -> None:
@@ -106,14 +123,23 @@ def main() -> None:
     if said.measure:
         return measure(said.measure)
     with tempfile.TemporaryDirectory() as folder:
-        url = f"sqlite:///{Path(folder) / 'bench.db'}"
-        done = 0
+        growing, done = Path(folder) / "growing.db", 0
+        files: dict[int, Path] = {}
         for count in sorted(said.messages):
-            grow(url, count, done)
-            print(f"{count:>10,} messages ", end="", flush=True)
-            subprocess.run([sys.executable, __file__, "--measure", url], check=True)
-            done = count
-    return None
+            grow(f"sqlite:///{growing}", count, done)
+            files[count], done = Path(folder) / f"{count}.db", count
+            shutil.copy(growing, files[count])
+        spent = race(files)
+    middles = {count: statistics.median(times) for count, times in spent.items()}
+    shortest = middles[min(middles)]
+    for count, times in spent.items():
+        print(
+            f"{count:>10,} messages {min(times):6.2f} ms a plan at least,"
+            f" {middles[count]:6.2f} median, {middles[count] / shortest:5.2f} x the shortest"
+        )
+    most, worst = max(middles.values()), max(middles.values()) / shortest
+    print(f"median at most {TARGET_MS} ms: {most:.2f}; at most {FLAT} x the shortest: {worst:.2f}")
+    raise SystemExit(most > TARGET_MS or worst > FLAT)
 
 
 if __name__ == "__main__":
