@@ -16,6 +16,7 @@ PlacementCode = Literal[
     "empty-left-out",
     "ids-left-out",
     "ids-renamed",
+    "media-moved",
     "merged",
     "names-renamed",
     "parts-left-out",

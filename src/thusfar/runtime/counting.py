@@ -12,6 +12,7 @@ from typing import Any
 from thusfar.dialects import Dialect
 from thusfar.dialects.placement import PROVIDERS, place
 from thusfar.dialects.placement_calls import complete_calls
+from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
 from thusfar.errors import ProviderError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.questions import UNPREPARED, CountRequest
@@ -57,6 +58,8 @@ class ProviderCount:
             lifted = [dialect.lift(message) for message in messages]
             if wire.name in PROVIDERS:
                 lifted = complete_calls(lifted, wire.name)[0]
+            if wire.name in WITHOUT_MEDIA:
+                lifted = media_behind_results(lifted).messages
             messages = lower_all(lifted, wire, leave_out=True, as_json=False).messages
         name = self.model.name
         placed = place(wire, messages, system=wanted.system, tools=wanted.tools, model=name)

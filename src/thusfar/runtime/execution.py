@@ -12,6 +12,7 @@ from typing import Any, Final, TypedDict
 
 from thusfar.budget import InputBudget
 from thusfar.dialects import Dialect, dialect
+from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
 from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Message, ToolCall
 from thusfar.receipt import ReceiptWarning
@@ -178,15 +179,13 @@ class Execution:
         """Write messages of the turn as the next request will find them."""
         if self.thread is not None or self.planned_in is None:
             return tuple(messages)
-        own = lower_all(messages, self.planned_in, leave_out=True, as_json=False)
-        return tuple(own.messages)
+        return _written(messages, self.planned_in)
 
     def told(self, messages: Sequence[Message]) -> tuple[Any, ...]:
         """Write what the turn added as the caller reads it: canonical, or as their messages are."""
         if self.messages is None or self.spoken_in is None:
             return tuple(messages)
-        own = lower_all(messages, self.spoken_in, leave_out=True, as_json=False)
-        return tuple(own.messages)
+        return _written(messages, self.spoken_in)
 
     def tail(self) -> list[Message]:
         """Read the newest of the caller's messages, for calls that wait."""
@@ -198,6 +197,13 @@ class Execution:
             if newest >= len(self.messages) or any(m.role != "tool" for m in messages):
                 return messages
             newest *= 4
+
+
+def _written(messages: Sequence[Message], own: Dialect) -> tuple[Any, ...]:
+    """Write messages in a dialect; what has no form there is left out."""
+    if own.name in WITHOUT_MEDIA:
+        messages = media_behind_results(messages).messages
+    return tuple(lower_all(messages, own, leave_out=True, as_json=False).messages)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from thusfar.dialects.base import Dialect
 from thusfar.dialects.gemini import with_result_names
 from thusfar.dialects.placement import PROVIDERS, Placed, PlacementNote, place
 from thusfar.dialects.placement_calls import complete_calls
+from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
 from thusfar.dialects.placement_values import CONTINUES
 from thusfar.drive import Steps
 from thusfar.errors import UnsupportedPartError
@@ -135,10 +136,14 @@ def _on_the_wire(sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: boo
         canonical, notes = complete_calls(canonical, wire.name)
     else:
         canonical = list(with_result_names(canonical))
+    places: Sequence[int] = range(len(canonical))
+    if wire.name in WITHOUT_MEDIA:
+        canonical, places, moved = media_behind_results(canonical)
+        notes = (*notes, PlacementNote(code="media-moved", positions=moved)) if moved else notes
     made: list[Any] = []
     origins: list[int] = []
     lost: list[int] = []
-    for position, message in enumerate(canonical):
+    for position, message in zip(places, canonical, strict=True):
         written: Sequence[Any]
         try:
             written = wire.lower(message)
