@@ -367,3 +367,40 @@ def test_no_history_is_no_history_for_templates_too(whole: bool):
 
     assert "[] 0" in process.model.calls[0].prompt
     assert "secret" not in process.model.calls[0].prompt
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["${promptPart('history')|trim}", "${promptPart('history')[:80]}",
+     "${promptPart('history')|truncate(40)}", "${'x' ~ promptPart('history')}",
+     "${json(promptPart('history'))}"],
+)  # fmt: skip
+def test_no_template_can_cut_the_history(template: str):
+    process = Process([Task(id="a", prompt=template)], model=Scripted("x"))
+    process.add_history(summary="done long ago")
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.calls) == ("INVALID_TEMPLATE", 0)
+
+
+@pytest.mark.parametrize("where", ["system_prompt", "intro_prompt"])
+def test_history_stands_whole_and_counted_wherever_a_template_puts_it(where: str):
+    receipts: list[Any] = []
+    process = Process(
+        [Task(id="a", prompt="${promptPart('intro')}Go on.")],
+        model=Scripted("x"),
+        on_event=lambda event: receipts.append(getattr(event, "receipt", None)),
+        **{where: "Before. ${promptPart('history') if true else ''}"},  # type: ignore[arg-type]
+    )
+    process.add_history(summary="done long ago")
+
+    process.run_sync()
+
+    call = process.model.calls[0]
+    shown = call.system if where == "system_prompt" else call.prompt
+    assert "\n<newest-actions>\n{" in shown
+    assert "}\n</newest-actions>" in shown
+    (receipt,) = [each for each in receipts if each is not None]
+    assert (receipt.history.recorded, receipt.history.in_full) == (1, 1)

@@ -25,7 +25,6 @@ from thusfar.process.templates import (
     Pieces,
     json_of,
     render_pieces,
-    render_text,
 )
 
 ERROR_MAX_CHARS: Final = 500  # of one complaint; a model may have written part of it
@@ -40,29 +39,42 @@ def attempt_prompt(moment: Moment, *, collapsed: bool = False) -> AttemptPrompt:
         collapsed: Whether runs of equal lines become one line.
 
     Raises:
-        InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered, or asks for
-            a part that does not exist or for itself.
+        InvalidTemplateError: `INVALID_TEMPLATE`, when a template cannot be rendered, asks for
+            a part that does not exist or for itself, or changes the history, of which nothing may
+            be left out.
     """
     parts = _Parts(moment, collapsed)
     task = moment.task
     own = task.prompt if task.prompt is not None else moment.texts.standard_prompt
-    pieces = parts.rendered(own, "text", f"{task.id}.prompt")
-    system = render_text(moment.texts.system_prompt, parts.scope, owner="system_prompt")
-    system, replaced = sendable(system)
+    pieces, replaced = _sendable(parts.rendered(own, "text", f"{task.id}.prompt"))
+    system, more = _sendable(parts.rendered(moment.texts.system_prompt, "system", "system_prompt"))
+    shows_history = any(piece.part == "history" for piece in (*pieces, *system))
+    if parts.made_history and not shows_history:
+        raise InvalidTemplateError(
+            "A template changed the history part, of which nothing may be left out.",
+            fix="Write ${promptPart('history')} by itself, without a filter or an operator.",
+            part="history",
+        )
+    return AttemptPrompt(
+        system="".join([piece.text for piece in system]),
+        pieces=pieces,
+        replaced=replaced + more,
+        shows_history=shows_history,
+        collapsed=collapsed,
+    )
+
+
+def _sendable(pieces: Pieces) -> tuple[tuple[Piece, ...], int]:
+    """Make pieces fit to be sent; recorded text is so already."""
     made: list[Piece] = []
+    replaced = 0
     for part, text in pieces:
-        if part != "history":  # recorded text is so already
+        if part != "history":
             text, found = sendable(text)
             replaced += found
         if text:
             made.append(Piece(part, text))
-    return AttemptPrompt(
-        system=system,
-        pieces=tuple(made),
-        replaced=replaced,
-        shows_history=any(part == "history" for part, _ in pieces),
-        collapsed=collapsed,
-    )
+    return tuple(made), replaced
 
 
 class _Parts:
@@ -71,6 +83,7 @@ class _Parts:
     def __init__(self, moment: Moment, collapsed: bool) -> None:
         self.moment = moment
         self.collapsed = collapsed
+        self.made_history = False
         self._making: list[str] = []
         self._left_out = {SAME.get(name, name) for name in moment.task.omit}
         self.scope: dict[str, Any] = {
@@ -169,6 +182,7 @@ class _Parts:
         log, primers = moment.log, moment.texts.primers
         if moment.no_history or moment.task.no_history or not log.recorded:
             return ()
+        self.made_history = True
         pieces = [primers.history_primer, "\n"]
         if isinstance(log, LogSlice) and log.omitted:
             pieces.append(f"[{log.omitted} earlier entries omitted]\n")
