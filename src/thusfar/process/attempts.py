@@ -36,7 +36,7 @@ from thusfar.process.tape import Replay, called
 from thusfar.process.tasks import CommitChanges, Task, Transition
 
 if TYPE_CHECKING:
-    from thusfar.process.steps import Run
+    from thusfar.process.progress import Run
 
 Accepted = tuple[Chosen | Outputs | Skipped, CommitChanges, str]
 

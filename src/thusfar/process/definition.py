@@ -93,7 +93,8 @@ class Process(Runnable):
         requests: How attempts are planned: budget, capacity, counter, output limit.
         interceptor: Decides about each call of a model before it is made; see `Interceptor`. That
             of a task wins; those of sub-processes are seen too, where they have none of their own.
-        on_event: Told what happens, as it happens.
+        on_event: Told what happens, as it happens, and at once. What it raises ends the run, which
+            raises it; what was committed stays.
         clock: Gives the time of an entry.
 
     Raises:

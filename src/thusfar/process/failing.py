@@ -32,7 +32,8 @@ from thusfar.process.outcomes import StepFailed
 from thusfar.process.tape import Capture, TapedFailure
 
 if TYPE_CHECKING:
-    from thusfar.process.steps import Commit, Run
+    from thusfar.process.progress import Run
+    from thusfar.process.steps import Commit
 
 # What one task can fail with. Limits of a run, storage, cancelling, replays and what is wrong with
 # the definition end the run.

@@ -18,8 +18,9 @@ from thusfar.process.control import RunStopped
 from thusfar.process.entries import Entry
 from thusfar.process.outcomes import ProcessFailure
 from thusfar.process.position import Position
+from thusfar.process.progress import Run
 from thusfar.process.state import State
-from thusfar.process.steps import Run, step_of
+from thusfar.process.steps import step_of
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process

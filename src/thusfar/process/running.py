@@ -26,7 +26,8 @@ from thusfar.process.control import Control, RunStopped
 from thusfar.process.failing import or_failure_task
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
-from thusfar.process.steps import Commit, Run, step_of
+from thusfar.process.progress import Run
+from thusfar.process.steps import Commit, step_of
 from thusfar.process.tape import Capture, Replay
 from thusfar.process.tasks import END
 
