@@ -103,7 +103,7 @@ def artifacts_steps(ctx: Context, *, kind: str | None) -> Steps[tuple[Artifact, 
             first = yield from node_on_path(row.first, row.node, ends[0].depth)
             found.append(
                 Artifact(
-                    key=row.key.partition("\n")[2],
+                    key=row.key.rpartition("\n")[2],
                     kind=row.kind,
                     first=(yield from id_at(first)) or "",
                     last=(yield from id_at(row.node)) or "",
