@@ -85,9 +85,17 @@ class _Maker:
             self.out.append(self.say("assistant"))
         for _ in range(turns):
             self.turn()
-        if rng.random() < 0.2 and turns:
-            self.out.append(self.asking(1)[0])  # a call that waits at the end
+        if rng.random() < 0.25 and turns:
+            self.waiting()
         return self.out
+
+    def waiting(self) -> None:
+        """End with calls that wait: one at least, after the results of others of its message."""
+        message, ids = self.asking(self.rng.choice((1, 1, 2, 4)))
+        self.out.append(message)
+        self.rng.shuffle(ids)
+        for call_id, name in ids[: self.rng.randrange(len(ids))]:
+            self.out.append(self.result(call_id, name))
 
     def turn(self) -> None:
         rng = self.rng
