@@ -1,10 +1,11 @@
 """Overhead of `generate` over the bare SDK call, against the same loopback server.
 
-Run: python bench/runtime.py [--turns 200] [--wire openai-chat]
+Run: python bench/runtime.py [--turns 200]
 
 Both sides send the same request to the same server, which has a process of its own, with the same
 SDK and client, in turns. What is reported is the time of a turn beyond that of the bare call:
-reading the thread, planning, placing, storing the turn and its receipt.
+reading the thread, planning, placing, storing the turn and its receipt. A conversation has 200 to
+220 messages: then the next one, which was filled outside the clock, takes its place.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from thusfar.runtime.edge import Runtime
 from thusfar.testing.loopback import Answer, LoopbackServer
 
 TARGET_MS = 5.0
-SEEDED = 200  # messages in the thread before the first turn
+SEEDED = 200  # messages in a thread before its first turn
+TURNS = 10  # of a conversation
 
 
 def serve(pipe) -> None:
@@ -78,9 +80,10 @@ def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
         client = OpenAI(api_key="test", base_url=url, max_retries=0)
         model = Remembering("gpt-5", client=client)
         runtime = Runtime(store)
-        thread = seeded(store, f"bench-{policy}")
         use = [] if policy == "exact" else [history.recent(40)]
-        for number in range(turns + 10):
+        for number in range(turns + TURNS):
+            if number % TURNS == 0:
+                thread = seeded(store, f"bench-{policy}-{number}")
             start = time.perf_counter()
             result = generate_sync(
                 f"Turn {number}?", model=model, thread=thread, runtime=runtime, use=use
@@ -91,7 +94,7 @@ def race(store, turns: int, policy) -> tuple[list[float], list[float]]:
             bare(client, sent)
             end = time.perf_counter()
             assert result.text == "A short answer."
-            if number >= 10:
+            if number >= TURNS:
                 ours.append((middle - start) * 1000)
                 theirs.append((end - again) * 1000)
     return ours, theirs
