@@ -619,3 +619,23 @@ def test_recording_can_be_switched_off_for_a_process_and_a_task():
     assert [entry.task_id for entry in process.history] == ["", "b"]
     assert "by hand" not in process.model.calls[0].prompt
     assert "by hand" in process.model.calls[1].prompt
+
+
+@pytest.mark.parametrize(
+    ("output", "answer", "value"),
+    [
+        ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+        ({"type": "integer"}, "5", 5),
+        ({"type": ["object", "null"]}, "null", None),
+        (list[int], "[1]", [1]),
+        (Point | None, "null", None),
+    ],
+)
+@pytest.mark.parametrize("edges", [[], [END]])
+def test_an_output_may_be_no_object_also_beside_transitions(
+    output: Any, answer: str, value: Any, edges: Any
+):
+    task = Task(id="a", output=output, transitions=edges, state_updates="got", next_task=END)
+    process = one(task, [answer])
+
+    assert process.run_sync().output == {"got": value}

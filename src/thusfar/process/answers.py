@@ -19,6 +19,7 @@ from thusfar.process.tasks import Task, Transition
 _TARGET: Final = ("goTo", "go_to")
 _INTENT: Final = ("intent",)
 _STEP_AFTER: Final = ("stepAfter", "step_after")
+_NO_JSON: Final[Any] = object()  # stands for text that is none; null is JSON
 _KEYS: Final = frozenset((*_TARGET, *_INTENT, *_STEP_AFTER))
 
 
@@ -72,8 +73,8 @@ def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answe
     """
     wants_object = bool(task.edges) or task.schema is not None
     value = _decoded(answer) if isinstance(answer, str) else answer
-    if value is None or not isinstance(value, Mapping):
-        if value is not None and task.schema is not None:
+    if not isinstance(value, Mapping):
+        if value is not _NO_JSON and task.schema is not None:
             return _outputs(task, value)
         if wants_object:
             return _refused("The answer was not one JSON object.")
@@ -86,11 +87,11 @@ def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answe
 
 
 def _decoded(text: str) -> Any:
-    """Decode the text, or the one code block that is the whole of it; `None` when it is no JSON."""
+    """Decode the text, or the one code block that is the whole of it."""
     try:
         return parse_json(unfenced(text), where="an answer")
     except TranscriptError:
-        return None
+        return _NO_JSON
 
 
 def _is_transition(task: Task, value: Mapping[str, Any]) -> bool:
