@@ -7,6 +7,7 @@ from typing import Final
 from thusfar.errors import OptionsError
 
 MAX_SAFE_INTEGER: Final = 2**53 - 1  # the largest integer that JSON peers read exactly
+LONGEST_SECONDS: Final = 10**9  # about what every platform can wait for
 _MOST_BITS_SHOWN: Final = 128
 
 
@@ -27,6 +28,26 @@ def require_whole(owner: str, name: str, value: object, *, least: int = 1) -> No
     raise OptionsError(
         f"{owner} got {name}={shown(value)}.",
         fix=f"Pass a whole number from {least} to {MAX_SAFE_INTEGER} for {name}.",
+        option=name,
+    )
+
+
+def require_seconds(owner: str, name: str, value: object) -> None:
+    """Check for a time that can be waited: a number above 0, at most `LONGEST_SECONDS`.
+
+    Args:
+        owner: What was given the option, for the message.
+        name: Name of the option.
+        value: What was given.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, naming the option.
+    """
+    if type(value) in (int, float) and 0 < value <= LONGEST_SECONDS:  # type: ignore[operator]
+        return
+    raise OptionsError(
+        f"{owner} got {name}={shown(value)}.",
+        fix=f"Pass seconds for {name}, above 0 and at most {LONGEST_SECONDS:,}.",
         option=name,
     )
 

@@ -64,7 +64,7 @@ class Gemini(SdkModel):
 
         options = types.HttpOptions(
             base_url=self.base_url,
-            timeout=round(self.timeout_seconds * 1000),
+            timeout=max(1, round(self.timeout_seconds * 1000)),  # 0 would be no limit
             retry_options=types.HttpRetryOptions(attempts=1),
         )
         if asynchronous:  # else aiohttp is used where it happens to be installed

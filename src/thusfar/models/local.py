@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.capacity import ModelCapacity
 from thusfar.errors import ProviderError
 from thusfar.models.calling import Decoder
@@ -40,8 +41,8 @@ class Local(SdkModel):
 
     Args:
         name: `smollm2-135m`, or the path of another model's `.gguf` file.
-        window: Its context window. Unit: tokens.
-        threads: How many threads compute. At least 1.
+        window: Its context window. Unit: tokens. From 4.
+        threads: How many threads compute. From 1.
         settings: More arguments of each call, such as `temperature`; the request's win.
 
     Example:
@@ -61,6 +62,8 @@ class Local(SdkModel):
         threads: int = 1,
         settings: Mapping[str, Any] | None = None,
     ) -> None:
+        require_whole("Local", "window", window or 0, least=4)
+        require_whole("Local", "threads", threads or 0)
         capacity = ModelCapacity(
             context_window=window, output_reserve=min(512, window // 4), name=name, source="local"
         )

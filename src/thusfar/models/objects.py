@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.codec import parse_json
 from thusfar.dialects import dialect
 from thusfar.errors import OptionsError, TranscriptError
@@ -34,12 +35,14 @@ def small_arguments(
     """Write what a small contract is asked as the arguments of the SDK's call.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given.
+        OptionsError: `INVALID_OPTIONS`, unless exactly one of prompt and messages is given, and
+            for an output limit that is no whole number from 1.
     """
     if (prompt is None) == (messages is None):
         raise OptionsError(
             "A model got both a prompt and messages, or neither.", fix="Pass one of them."
         )
+    require_whole("A model", "max_output_tokens", most)
     spoken = dialect(wire)
     said = messages
     if prompt is not None:

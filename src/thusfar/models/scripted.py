@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import dialect as dialect_named
 from thusfar.errors import OptionsError, ProviderError
@@ -70,6 +71,7 @@ class Scripted(SmallContracts):
         dialect: str = "openai-chat",
         provider: str = "scripted",
     ) -> None:
+        require_whole("Scripted", "window", window)
         single = isinstance(answers, _ONE) or callable(answers) or _is_parts(answers)
         self._always: Any = answers if single else None
         self._answers: list[Any] = [] if single else list(answers)  # type: ignore[arg-type]
@@ -107,6 +109,7 @@ class Scripted(SmallContracts):
             raise OptionsError(
                 "A model got both a prompt and messages, or neither.", fix="Pass one of them."
             )
+        require_whole("A model", "max_output_tokens", max_output_tokens)
         call = ScriptedCall(
             model=model,
             prompt=prompt,

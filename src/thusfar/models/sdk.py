@@ -9,11 +9,13 @@ Source:
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
 from weakref import WeakKeyDictionary
 
+from thusfar._numbers import require_seconds
 from thusfar.capacity import ModelCapacity
 from thusfar.errors import MissingExtraError, OptionsError, ProviderError
 from thusfar.models.calling import Answer, Call, Calls, Decoder
@@ -38,6 +40,9 @@ class SdkModel(SmallContracts):
         settings: More keyword arguments of each call, such as `temperature`; the request's win.
         base_url: Another address of the provider, for clients made here.
         api_key: A key, for clients made here. `None`: from the environment, as the SDK reads it.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a bad one of these.
         native_output: Whether the provider takes the schema of an answer of this model. Processes
             ask for JSON in words alone where it does not.
 
@@ -74,6 +79,8 @@ class SdkModel(SmallContracts):
                 fix="Pass max_retries=, at least 0.",
                 option="max_retries",
             )
+        require_seconds(type(self).__name__, "timeout_seconds", timeout_seconds)
+        _require_sendable(name, settings)
         given_async = client is not None and self.is_async(client)
         self.name = name
         self.capacity = None if capacity is None else ModelCapacity.of(capacity)
@@ -255,3 +262,39 @@ class SdkModel(SmallContracts):
                 fix=f"Install thusfar[{self.extra}], or pass client=.",
                 extra=self.extra,
             ) from error
+
+
+def _require_sendable(name: Any, settings: Any) -> None:
+    """Check the name and the settings of a model.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for a name that is no text, settings that are no mapping,
+            and a number in them that JSON does not have.
+    """
+    if not isinstance(name, str) or not name:
+        raise OptionsError(
+            f"A model was named by a {type(name).__name__}." if name else "A model had no name.",
+            fix="Pass the name of the model as text.",
+            option="name",
+        )
+    if settings is not None and not isinstance(settings, Mapping):
+        raise OptionsError(
+            f"The settings of a model were given as a {type(settings).__name__}.",
+            fix="Pass settings= a mapping of more arguments.",
+            option="settings",
+        )
+    for key, value in (settings or {}).items():
+        if not _is_finite(value):
+            raise OptionsError(
+                f"The setting {key} of a model held a number that JSON does not have.",
+                fix=f"Pass a finite number for {key}.",
+                option=str(key),
+            )
+
+
+def _is_finite(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    return not isinstance(value, list | tuple) or all(map(_is_finite, value))

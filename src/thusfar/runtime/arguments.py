@@ -12,6 +12,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, Final, TypedDict, TypeVar
 
 from thusfar._history import HistoryPolicy
+from thusfar._numbers import require_whole
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect
@@ -131,10 +132,12 @@ def said_to(caller: str, messages: Any, model: Any, options: Mapping[str, Any]) 
 
     Raises:
         TypeError: for an argument that does not exist.
+        OptionsError: `INVALID_OPTIONS`, for an output limit that is no whole number from 1.
     """
     for name in options:
         if name not in PlanOptions.__annotations__:
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+    require_whole(f"{caller}()", "max_output_tokens", options.get("max_output_tokens"))
     return PlanArguments(messages=messages, model=model, **options)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
+from thusfar._numbers import require_seconds
 from thusfar.dialects import Dialect
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import HistoryError, StorageError, SummaryFailedError
@@ -85,6 +86,9 @@ class Runtime:
         new_id: Callable[[], str] | None = None,
         sleep: Sleep | None = None,
     ) -> None:
+        require_seconds("Runtime", "support_timeout_seconds", support_timeout_seconds)
+        if lease_seconds is not None:
+            require_seconds("Runtime", "lease_seconds", lease_seconds)
         self.durable = store is not None
         self.store: Store = MemoryStore() if store is None else store
         self.summariser = summariser

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from thusfar._numbers import require_whole
 from thusfar.dialects.placement import Placed
 from thusfar.errors import HistoryError, OptionsError
 from thusfar.models.arguments import call_arguments
@@ -213,6 +214,7 @@ class Planned:
 
         Raises:
             ThreadCommitError: `COMMIT_FAILED`, when the turn could not be stored.
+            OptionsError: `INVALID_OPTIONS`, for a count that is no whole number from 0.
         """
         answered, reported = self._take(response, input_tokens)
         commit = None
@@ -261,6 +263,7 @@ class Planned:
         return self._prepare(messages, None, None)
 
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
+        require_whole("accept()", "input_tokens", input_tokens, least=0)
         reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
         self.report(reported, reported_output_tokens(response))
         return messages_of_response(response, self._edge.wire), reported

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from thusfar._numbers import require_whole
 from thusfar.budget import InputBudget
 from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
 from thusfar.planner.ladders import split_use
@@ -37,7 +38,8 @@ class Prompt:
         max_output_tokens: Output limit. Unit: tokens. `None`: the model's.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for what cannot stand in `use`.
+        OptionsError: `INVALID_OPTIONS`, for what cannot stand in `use`, and for a limit that is
+            none.
         RequestCompositionError: `INVALID_COMPOSITION`, for two history policies or two threads.
 
     Example:
@@ -59,6 +61,13 @@ class Prompt:
     max_output_tokens: int | None = None
 
     def __post_init__(self) -> None:
+        require_whole("Prompt", "max_output_tokens", self.max_output_tokens)
+        if not isinstance(self.budget, InputBudget | None):
+            raise OptionsError(
+                f"The budget of a prompt was given as a {type(self.budget).__name__}.",
+                fix="Pass budget= an InputBudget.",
+                option="budget",
+            )
         for name in ("use", "tools"):
             if not isinstance(getattr(self, name), Iterable):
                 raise no_list(f"The {name} of a prompt were", name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from thusfar._numbers import require_whole
 from thusfar.budget import InputBudget
 from thusfar.dialects import Dialect, dialect
 from thusfar.errors import OptionsError
@@ -17,6 +18,7 @@ from thusfar.models.resolving import resolve_model
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.counting import ProviderCount
 from thusfar.runtime.defining import tools_of, with_tools
+from thusfar.runtime.edge import Runtime
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
 from thusfar.runtime.hooks import tool_names
 from thusfar.runtime.prompts import (
@@ -68,6 +70,8 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
     box = toolbox([*tools, *own_tools])
     _require_own_names(definitions([*tools, *own_tools], wire.name))
     output = _chosen(said, "output", asked.output)
+    most = _chosen(said, "max_output_tokens", asked.max_output_tokens)
+    require_whole("generate()", "max_output_tokens", most)
     return Execution(
         model=model,
         messages=messages,
@@ -78,14 +82,14 @@ def execution_of(prompt: Any, said: Mapping[str, Any]) -> Execution:
         tools=tuple(definitions(tools, wire.name)),
         toolbox=box,
         output=None if output is None else OutputSchema.of(output, owner=asked.id),
-        budget=_merged(asked.budget, said.get("budget")),
-        max_output_tokens=_chosen(said, "max_output_tokens", asked.max_output_tokens),
+        budget=_merged(asked.budget, _of_kind(said, "budget", InputBudget, "an InputBudget")),
+        max_output_tokens=most,
         max_steps=_whole(said, "max_steps", MAX_STEPS, least=1),
         max_retries=_whole(said, "max_retries", MAX_RETRIES, least=0),
         approvals=dict(_of_kind(said, "approvals", Mapping, "a mapping") or {}),
         options=_plan_options(said, model, wire, planned_in),
         prepare_step=_hook(said.get("prepare_step")),
-        runtime=said.get("runtime"),
+        runtime=_of_kind(said, "runtime", Runtime, "a Runtime"),
         spoken_in=spoken_in,
         planned_in=planned_in,
     )
@@ -198,7 +202,7 @@ def _plan_options(
         "dialect": planned_in,
         "wire": wire,
         "leave_out": bool(said.get("leave_out", False)),
-        "resources": said.get("resources") or {},
+        "resources": _of_kind(said, "resources", Mapping, "a mapping") or {},
         "counter": said.get("counter"),
     }
     if (name := said.get("conversation")) is not None:
