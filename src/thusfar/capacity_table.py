@@ -1,11 +1,12 @@
 """The capacity table: windows, output limits and tokenizers of models, as data.
 
-Each window was compared with the model table of LiteLLM 1.110.2; the names in `UNCONFIRMED` stand
-there with another one or not at all. Output limits are the vendors' where known, and were not all
-compared. Hosts of an open model often allow less than its vendor: who knows, passes a capacity. A
-reserve is what an answer is given when the request sets no output limit: 32,768 tokens for models
-that reason before they answer, otherwise at most 16,384, and never more than the provider allows or
-a quarter of the window.
+Each window was compared with the model table of LiteLLM 1.110.2. Those that stand there with
+another one, or not at all, were looked up on pages of their vendors: `CONFIRMED` has the page, and
+the names in `UNCONFIRMED` were found on none. Output limits are the vendors' where known, and were
+not all compared. Hosts of an open model often allow less than its vendor: who knows, passes a
+capacity. A reserve is what an answer is given when the request sets no output limit: 32,768 tokens
+for models that reason before they answer, otherwise at most 16,384, and never more than the
+provider allows or a quarter of the window.
 """
 
 from __future__ import annotations
@@ -180,7 +181,9 @@ ROWS: Final = (
         "mixtral-8x22b open-mixtral-8x22b: 65,536 4,096",
         "mistral-nemo open-mistral-nemo mistral-large mistral-medium: 131,072 8,192",
         "mistral-small-3.1 mistral-small-3.2 pixtral ministral: 131,072 8,192",
-        "magistral devstral codestral: 128,000 16,384",
+        "magistral devstral: 128,000 16,384",
+        "codestral: 256,000 16,384",
+        "codestral-2405: 32,768 4,096",
         "mistral-large-2512 mistral-large-3 mistral-large-latest: 262,144 16,384",
         "mistral-medium-2604 mistral-medium-3-5 mistral-medium-3.5: 262,144 16,384",
         "mistral-medium-latest mistral-small-2603 mistral-small-latest: 262,144 16,384",
@@ -230,26 +233,45 @@ ROWS: Final = (
 )
 """Every row; the longest name that begins a model's name wins."""
 
+_CONFIRMED: Final = {
+    "https://ai.google.dev/gemini-api/docs/models/gemini-2.0-flash": ("gemini-2.0",),
+    "https://github.com/meta-llama/llama-models/blob/main/README.md": (
+        "llama-3.1 llama-3-1 llama-3-2",
+    ),
+    "https://github.com/mistralai/platform-docs-public, docs/getting-started/models/overview.md": (
+        "open-mistral-nemo mistral-medium mistral-small-3.1 mistral-small-3.2 pixtral codestral",
+    ),
+    "https://github.com/mistralai/platform-docs-public, docs/getting-started/models.mdx": (
+        "open-mistral-7b mistral-tiny mixtral open-mixtral-8x7b mistral-small",
+        "mistral-large-2402 open-mixtral-8x22b codestral-2405",
+    ),
+}
+CONFIRMED: Final = MappingProxyType(
+    {name: page for page, lines in _CONFIRMED.items() for line in lines for name in line.split()}
+)
+"""Pages of the vendors, as they stood while the model was offered, by the name they confirm."""
+PAGES_DATE: Final = "2026-11-30"
+"""When those pages were read."""
+
 _UNCONFIRMED: Final = (
     "gpt-4.5 chatgpt-4o o1-preview gpt-4-vision gpt-4-32k gpt-35-turbo gpt-3.5",
     "gpt-3.5-turbo-instruct claude-2 claude-2-1 claude-3 claude-3-5 claude-3-7",
     "claude-4-5-opus claude-4-5-sonnet claude-4-5-haiku claude gemini-1.0 gemini-pro",
-    "gemini-1.5-pro gemini-1.5 gemini-2.0 gemini-2.5-flash-image gemini-3-pro-image",
+    "gemini-1.5-pro gemini-1.5 gemini-2.5-flash-image gemini-3-pro-image",
     "gemini-3.1-flash-image gemini-3.1-flash-lite-image gemini-2.5-flash-native-audio",
-    "gemini-live gemini-3.1-flash-live gemini-3.8-live llama-3.1 llama-3-1 llama-3-2",
+    "gemini-live gemini-3.1-flash-live gemini-3.8-live",
     "llama-4 qwen-turbo qwen-max qwen-plus qwen-3-235b-a22b-2507 qwen-3-vl qwen-flash",
     "qwen-plus-latest qwen-long deepseek-coder deepseek-v2 deepseek-v3.2 mistral",
-    "open-mistral-7b mistral-tiny mixtral open-mixtral-8x7b mistral-small",
-    "mistral-large-2402 open-mixtral-8x22b open-mistral-nemo mistral-medium",
-    "mistral-small-3.1 mistral-small-3.2 pixtral codestral magistral-medium-latest",
-    "magistral-small-latest kimi-k3.1 command-a",
+    "magistral-medium-latest magistral-small-latest kimi-k3.1 command-a",
 )
 UNCONFIRMED: Final = frozenset(name for line in _UNCONFIRMED for name in line.split())
-"""Names whose window the table that was compared does not confirm: most are of older models."""
+"""Names whose window nothing confirms that was read: most are of older models."""
 
 
 def origin(name: str, vendor: str) -> tuple[str, str]:
     """Say where the window of a name is from, and when it was compared; no date: never."""
     if name in UNCONFIRMED:
         return f"unconfirmed; see {SOURCES[vendor]}", ""
+    if name in CONFIRMED:
+        return CONFIRMED[name], PAGES_DATE
     return COMPARED_WITH, TABLE_DATE

@@ -7,7 +7,15 @@ from datetime import date
 import pytest
 
 from thusfar.capacity import UNKNOWN, ModelCapacity, canonical_name, capacity_of
-from thusfar.capacity_table import COMPARED_WITH, ROWS, SOURCES, TABLE_DATE, UNCONFIRMED
+from thusfar.capacity_table import (
+    COMPARED_WITH,
+    CONFIRMED,
+    PAGES_DATE,
+    ROWS,
+    SOURCES,
+    TABLE_DATE,
+    UNCONFIRMED,
+)
 from thusfar.errors import OptionsError
 from thusfar.tokens.factors import RATIOS
 
@@ -204,7 +212,28 @@ def test_each_window_says_what_it_was_compared_with_or_that_nothing_confirms_it(
     assert (compared.source, compared.date) == (COMPARED_WITH, TABLE_DATE)
     assert unconfirmed.source == f"unconfirmed; see {SOURCES['google']}"
     assert unconfirmed.date == ""
-    assert {name for row in ROWS for name in row.names} > UNCONFIRMED
+    names = {name for row in ROWS for name in row.names}
+    assert names > UNCONFIRMED | CONFIRMED.keys()
+    assert UNCONFIRMED.isdisjoint(CONFIRMED)
+
+
+@pytest.mark.parametrize(
+    ("name", "window"),
+    [
+        ("gemini-2.0-flash", 1_048_576),
+        ("llama-3.1-8b", 131_072),
+        ("open-mixtral-8x22b", 65_536),
+        ("mistral-large-2402", 32_768),
+        ("codestral-2508", 256_000),
+        ("codestral-2405", 32_768),
+    ],
+)
+def test_a_window_that_a_page_of_its_vendor_confirms_names_the_page(name: str, window: int):
+    found = capacity_of(name)
+
+    assert found.context_window == window
+    assert found.source.startswith("https://")
+    assert found.date == PAGES_DATE
 
 
 def test_the_window_of_an_open_model_is_the_one_that_most_hosts_have():
