@@ -37,6 +37,7 @@ _encoder = msgspec.json.Encoder()
 _canonical = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
 )
+_compact = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 _decode = msgspec.json.Decoder(Message).decode
 
 
@@ -70,6 +71,28 @@ def json_text(value: Any) -> str:
         TranscriptError: `INVALID_TRANSCRIPT`, as for `canonical_json`.
     """
     return _dumped(value, sort_keys=False).decode()
+
+
+def text_of(value: Any) -> str:
+    """Write an application value as JSON: the `json_text` of what `to_json` makes of it.
+
+    What is plain JSON already, as most values are, takes a tenth of the time.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, as for both.
+    """
+    return _compact.encode(value) if _is_plain(value) else json_text(to_json(value))
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell that a value is JSON, with nothing to convert and nothing to refuse."""
+    try:
+        encoded = _encoder.encode(value)
+        if encoded.count(b"{") + encoded.count(b"[") > MAX_DEPTH:
+            return False
+        return bool(msgspec.json.decode(encoded) == value)
+    except (msgspec.MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return False
 
 
 def parse_json(text: str | bytes, *, where: str = "the input") -> Any:

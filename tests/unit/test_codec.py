@@ -25,6 +25,7 @@ from thusfar.codec import (
     json_text,
     message_digest,
     parse_json,
+    text_of,
     to_json,
 )
 from thusfar.messages import (
@@ -73,6 +74,34 @@ def test_json_text_is_valid_utf8_and_keeps_the_key_order(value):
     assert parse_json(text.encode()) == value
     if isinstance(value, dict):
         assert list(parse_json(text)) == list(value)
+
+
+ANY_VALUE = st.recursive(
+    JSON
+    | st.dates()
+    | st.decimals(allow_nan=False)
+    | st.floats()
+    | st.binary(max_size=3)
+    | st.integers(-(10**30), 10**30),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=3).map(tuple)
+        | st.dictionaries(ANY_TEXT | st.integers(), inner, max_size=3)
+    ),
+    max_leaves=6,
+)
+
+
+def written(write, value):
+    try:
+        return write(value)
+    except TranscriptError as error:
+        return error.code, dict(error.facts)
+
+
+@given(ANY_VALUE)
+def test_a_value_is_written_at_once_as_it_is_converted_and_then_written(value):
+    assert written(text_of, value) == written(lambda v: json_text(to_json(v)), value)
 
 
 class Fraction(float):

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import json_text, parse_json, text_of, to_json
 from thusfar.dialects.base import DialectMismatch, plain
 from thusfar.errors import TranscriptError, UnsupportedPartError
 from thusfar.messages import Native
@@ -98,7 +98,7 @@ def native(dialect: str, kind: str, raw: Mapping[str, Any]) -> Native:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, when it is not JSON.
     """
-    return Native(dialect, kind, json_text(to_json(raw)))
+    return Native(dialect, kind, text_of(raw))
 
 
 def native_object(part: Native, dialect: str) -> dict[str, Any]:

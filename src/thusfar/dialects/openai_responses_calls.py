@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, Literal, NamedTuple
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import parse_json, text_of
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.openai_notes import (
     filled,
@@ -175,8 +175,8 @@ def _lift_arguments(item: Mapping[str, Any], how: CallKind) -> tuple[str, str]:
         value = item.get("arguments")
         if value is None:
             return "{}", "null" if "arguments" in item else "absent"
-        return (value, "") if how.form == "text" else (json_text(to_json(value)), "")
-    return json_text(to_json({key: item[key] for key in how.fields if key in item})), ""
+        return (value, "") if how.form == "text" else (text_of(value), "")
+    return text_of({key: item[key] for key in how.fields if key in item}), ""
 
 
 def lift_output(item: Mapping[str, Any], kind: str, how: OutputKind) -> ToolResult:

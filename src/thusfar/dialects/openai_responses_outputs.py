@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import parse_json, text_of
 from thusfar.dialects.base import DialectMismatch
 from thusfar.dialects.openai_notes import note, noted, table, unsupported, without
 from thusfar.dialects.openai_responses_parts import (
@@ -36,7 +36,7 @@ def lift_value(
     """
     if kind == "mcp_approval_response":
         said = {key: item[key] for key in APPROVAL if key in item}
-        return (Text(json_text(to_json(said))),), {"form": "json"}, list(APPROVAL)
+        return (Text(text_of(said)),), {"form": "json"}, list(APPROVAL)
     if field not in item:
         return (), {"form": "absent"}, []
     value = item[field]
@@ -53,7 +53,7 @@ def lift_value(
         lifted = lift_parts([value], "tool")
         if not isinstance(lifted[0], Text):
             return lifted, {"form": "one"}, [field]
-    return (Text(json_text(to_json(value))),), {"form": "json"}, [field]
+    return (Text(text_of(value)),), {"form": "json"}, [field]
 
 
 def _are_parts(value: Sequence[Any]) -> bool:

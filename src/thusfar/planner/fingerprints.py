@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thusfar.codec import digested, json_text, to_json
+from thusfar.codec import digested, text_of
 from thusfar.dialects.base import Dialect
 from thusfar.messages import Message
 from thusfar.planner.facts import Fingerprint, RequestFacts
@@ -24,7 +24,7 @@ def fingerprint_of(
         tokens: Its size. Unit: tokens.
     """
     sizes = facts.measure.count(facts.dialect, messages)
-    text = json_text(to_json([_named(value) for value in head]))
+    text = text_of([_named(value) for value in head])
     pieces = [(_short(_encoded(text)), tokens - sum(sizes))]
     digests = (piece_of(message, facts.dialect) for message in messages)
     pieces += zip(digests, sizes, strict=True)
@@ -36,7 +36,7 @@ def piece_of(message: Any, dialect: Dialect) -> bytes:
     if type(message) is Message:
         return _short(digested(message))
     if isinstance(message, Mapping):
-        return _short(_encoded(json_text(to_json(message))))
+        return _short(_encoded(text_of(message)))
     return _short(digested(dialect.lift(message)))  # ids and metadata are not sent
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import parse_json, text_of
 from thusfar.errors import OptionsError
 
 EntryKind = Literal["transition", "result", "script", "decision", "child", "skipped", "manual"]
@@ -137,8 +137,8 @@ def manual_entry(given: Mapping[str, Any], *, seq: int, now: str) -> Entry:
         seq=seq,
         kind="manual",
         ts=timestamp(given["ts"]) if given.get("ts") is not None else now,
-        result_json=json_text(to_json(given.get("result"))),
-        extra_json=json_text(to_json(extra)),
+        result_json=text_of(given.get("result")),
+        extra_json=text_of(extra),
         **fields,
     )
 

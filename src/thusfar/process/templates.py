@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from thusfar.codec import json_text, to_json
+from thusfar.codec import json_text, text_of
 from thusfar.errors import InvalidTemplateError
 from thusfar.process.entries import Entry
 from thusfar.process.state import State
@@ -154,7 +154,7 @@ def json_of(value: Any) -> str:
         return json_text(value.to_json())
     if isinstance(value, Sequence) and value and isinstance(value[0], Entry):
         return json_text([entry.to_json() for entry in value])
-    return json_text(to_json(value))
+    return text_of(value)
 
 
 @lru_cache(maxsize=1024)

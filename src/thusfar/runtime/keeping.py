@@ -257,7 +257,8 @@ def keep_request_steps(
     Raises:
         IdentityConflictError: `IDENTITY_CONFLICT`, when the thread moved.
     """
-    yield q.Lock(*((LOCK, LOCK) if reader is None else reader.lock), durable=False)
+    locked, owner = (LOCK, LOCK) if reader is None else reader.lock
+    yield q.Lock(locked, owner, durable=False)
     changes: list[Any] = []
     thread_id = ""
     if reader is not None:

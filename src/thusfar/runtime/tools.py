@@ -18,7 +18,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import parse_json, text_of
 from thusfar.errors import OptionsError, PreparationError, TranscriptError
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
 from thusfar.runtime.defining import on_wire, written
@@ -269,7 +269,7 @@ def _result_parts(made: Any) -> tuple[Any, ...]:
         return (made,)
     if isinstance(made, list | tuple) and made and all(isinstance(p, _PARTS) for p in made):
         return tuple(made)
-    return (Text(json_text(to_json(made))),)
+    return (Text(text_of(made)),)
 
 
 _PARTS: Final = (Text, Image, Audio, File, Native)

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from thusfar.codec import json_text, parse_json, to_json
+from thusfar.codec import parse_json, text_of
 from thusfar.errors import TranscriptError
 
 _DELTA_SNAPSHOT: Final = 7
@@ -98,7 +98,7 @@ def revived(value: Any) -> Any:
         return fields
     if isinstance(value, Mapping):
         return {
-            key if isinstance(key, str) else json_text(to_json(key)): revived(each)
+            key if isinstance(key, str) else text_of(key): revived(each)
             for key, each in value.items()
         }
     if isinstance(value, list | tuple):
@@ -118,7 +118,7 @@ def key_of(element: Any) -> bytes | str:
     """Tell what stands for an element: equal keys are equal messages."""
     if isinstance(element, Stored):
         return element.data
-    return json_text(to_json(revived(element)))
+    return text_of(revived(element))
 
 
 def wire_of(element: Any) -> Any:

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from thusfar.capacity import UNKNOWN, ModelCapacity, capacity_of
-from thusfar.codec import json_text, to_json
+from thusfar.codec import text_of
 from thusfar.dialects.base import Dialect, flatten
 from thusfar.facts import Content
 from thusfar.tokens.cache import CachedCounter
@@ -323,4 +323,4 @@ def _json(value: Any) -> str:
         return value
     if isinstance(value, type) and callable(schema := getattr(value, "model_json_schema", None)):
         value = schema()
-    return json_text(to_json(value))
+    return text_of(value)
