@@ -207,7 +207,7 @@ def everything() -> Process:
         prompt_modes={"m": MODE},
         limits=RunLimits(
             max_retries=1, max_steps=2, max_calls=3, max_tokens=6, loop_threshold=2,
-            step_timeout_seconds=4.0,
+            call_timeout_seconds=2.0, step_timeout_seconds=4.0,
             run_timeout_seconds=5,
         ),
         requests=RequestSettings(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from thusfar.errors import ProcessRunningError, RunCancelledError
+from thusfar.errors import InvalidDefinitionError, ProcessRunningError, RunCancelledError
 from thusfar.process import END, Process, ScriptTask, SubProcess, Task
 
 
@@ -212,5 +212,61 @@ def test_only_the_first_of_many_threads_ends_a_run():
         for thread in threads:
             thread.join()
         assert (said.count(True), outcome.reason) == (1, "why")
+
+    in_a_loop(scenario)
+
+
+def test_what_happens_is_streamed_with_what_happens_inside():
+    """W-44."""
+
+    async def scenario(model: Gated) -> None:
+        inner = Process([Task(id="in")], id="inner")
+        tasks = [Task(id="a", next_task="sub"), SubProcess(id="sub", process=inner)]
+        handle = Process(tasks, id="outer", model=model).start()
+        stream = handle.events()
+        await model.asked.get()
+        late = handle.events()
+        model.answers.put_nowait("one")
+        model.answers.put_nowait("two")
+        seen = [place_of(event) async for event in stream]
+
+        assert seen == [
+            "StepStarted outer", "PromptPlanned", "StepCommitted outer",
+            "StepStarted outer", "StepStarted inner", "PromptPlanned", "StepCommitted inner",
+            "StepCommitted outer",
+        ]  # fmt: skip
+        assert (await handle).status == "finished"
+        assert [place_of(event) async for event in late] == seen[2:]
+        assert [event async for event in handle.events()] == []
+
+    in_a_loop(scenario)
+
+
+def place_of(event: Any) -> str:
+    name = type(event).__name__
+    return f"{name} {event.process_id}" if name != "PromptPlanned" else name
+
+
+def test_a_stream_that_is_left_holds_nothing_up():
+    async def scenario(model: Gated) -> None:
+        handle = two_steps(model).start()
+        stream = handle.events()
+        await anext(stream)
+        await stream.aclose()
+        model.answers.put_nowait("one")
+        model.answers.put_nowait("two")
+
+        assert (await handle).status == "finished"
+
+    in_a_loop(scenario)
+
+
+def test_a_stream_ends_where_a_run_cannot_begin():
+    async def scenario(model: Gated) -> None:
+        handle = Process([Task(id="a", next_task="nowhere")], model=model).start()
+
+        assert [event async for event in handle.events()] == []
+        with pytest.raises(InvalidDefinitionError):
+            await handle
 
     in_a_loop(scenario)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import datetime
 import json
 from typing import Any
 
@@ -149,3 +151,69 @@ def test_loops_are_not_looked_for_unless_asked():
 def test_an_impossible_limit_is_refused(options: dict[str, Any]):
     with pytest.raises(OptionsError):
         RunLimits(**options)
+
+
+class Slow:
+    """A model that answers late the first time, by a clock of its own or for good."""
+
+    name = "slow"
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.prompts: list[str] = []
+        self.cancelled = 0
+
+    def generate_text(self, *, prompt: str, **_: Any) -> str:
+        self.prompts.append(prompt)
+        self.now += 9 if len(self.prompts) == 1 else 1
+        return "done"
+
+    async def agenerate_text(self, *, prompt: str, **_: Any) -> GeneratedText:
+        self.prompts.append(prompt)
+        if len(self.prompts) == 1:
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                self.cancelled += 1
+                raise
+        return GeneratedText(text="done")
+
+
+def waiting(model: Slow, seconds: float, **limits: Any) -> Process:
+    inner = Process([Task(id="in", state_updates="said")], id="inner")
+    limited = RunLimits(call_timeout_seconds=seconds, **limits)
+    process = Process([SubProcess(id="sub", process=inner)], model=model, limits=limited)
+    inner.monotonic = process.monotonic = lambda: model.now
+    inner.clock = process.clock = lambda: datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
+    return process
+
+
+@pytest.mark.parametrize("on_loop", [False, True])
+def test_a_call_that_takes_too_long_is_a_refused_answer(on_loop: bool):
+    """W-33; the limit of a process holds for those inside it."""
+    model, capture = Slow(), Capture()
+    process = waiting(model, 0.01 if on_loop else 5)
+
+    ran = process.run_sync if not on_loop else lambda **more: asyncio.run(process.run(**more))
+    outcome = ran(tape=capture)
+
+    assert (outcome.status, outcome.calls, model.cancelled) == ("finished", 2, int(on_loop))
+    assert "- The answer was not finished (timeout)." in model.prompts[1]
+    again = waiting(Slow(), 5)
+    assert again.run_sync(tape=Replay(capture.tape)).require() == outcome.require()
+    assert again.snapshot() == process.snapshot()
+
+
+def test_a_step_that_takes_too_long_fails_also_within_the_time_of_a_call():
+    slow = waiting(Slow(), 20, step_timeout_seconds=5).run_sync()
+    loop = asyncio.run(waiting(Slow(), 5, step_timeout_seconds=0.01).run())
+
+    for outcome in (slow, loop):
+        assert outcome.failure is not None
+        assert outcome.failure.code == "STEP_TIMEOUT"
+
+
+@pytest.mark.parametrize("seconds", [0, -1, True, "1"])
+def test_a_time_for_calls_is_a_number_above_nothing(seconds: Any):
+    with pytest.raises(OptionsError):
+        RunLimits(call_timeout_seconds=seconds)

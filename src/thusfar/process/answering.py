@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import (
@@ -19,13 +19,15 @@ from thusfar.errors import (
     StepTimeoutError,
     TaskFailedError,
 )
-from thusfar.models.contracts import GeneratedObject, as_text, generator_of
+from thusfar.models.contracts import GeneratedObject, GeneratedText, as_text, generator_of
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.planning import PlannedPrompt, named
 from thusfar.runtime.collecting import model_name
 from thusfar.storage.base import Store
 
 Result = TypeVar("Result")
+LATE: Final[Any] = "timeout"
+"""Why an answer ended that did not come in the time of its call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +38,11 @@ class CallModel:
         model: The model.
         prompt: What is sent; nothing but a planned prompt can be.
         max_output_tokens: Output limit.
-        timeout_seconds: How long it may take. `None`: any time.
+        timeout_seconds: How long its step may still take. `None`: any time.
         monotonic: Tells the time, for calls that cannot be interrupted.
         control: What may end it from outside.
+        call_seconds: How long it may take itself, behind which it has no answer. `None`: any
+            time.
     """
 
     model: Any
@@ -47,6 +51,7 @@ class CallModel:
     timeout_seconds: float | None
     monotonic: Callable[[], float]
     control: Control | None = None
+    call_seconds: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,6 +134,8 @@ def answer(question: Any) -> Any:
     taken = question.monotonic() - begun
     if question.timeout_seconds is not None and taken > question.timeout_seconds:
         raise timed_out()
+    if question.call_seconds is not None and taken > question.call_seconds:
+        return _late()
     return _read(question, made)
 
 
@@ -136,6 +143,9 @@ async def aanswer(question: Any) -> Any:
     """Answer a question of a run; see `answer`.
 
     A model call or a function that is awaited too long is cancelled.
+
+    Raises:
+        StepTimeoutError: `STEP_TIMEOUT`, when that was for its step.
     """
     if isinstance(question, Wait):
         return await question.control.go()
@@ -157,13 +167,20 @@ def timed_out() -> StepTimeoutError:
     )
 
 
+def _late() -> GeneratedText:
+    """Stand for the answer of a call that took too long."""
+    return GeneratedText(text="", finish=LATE)
+
+
 async def _awaited(made: Any, question: CallModel | CallFunction) -> Any:
     """Await what has to be, within its time, and until the run is asked to stop."""
     import asyncio
 
     if not inspect.isawaitable(made):
         return made
-    scope = asyncio.timeout(question.timeout_seconds)
+    left, most = question.timeout_seconds, getattr(question, "call_seconds", None)
+    is_shorter = most is not None and (left is None or most < left)
+    scope = asyncio.timeout(most if is_shorter else left)
     try:
         async with scope:
             control = question.control
@@ -171,6 +188,8 @@ async def _awaited(made: Any, question: CallModel | CallFunction) -> Any:
     except TimeoutError:
         if not scope.expired():
             raise
+        if is_shorter:
+            return _late()
         raise timed_out() from None
 
 

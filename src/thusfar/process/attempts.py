@@ -194,6 +194,7 @@ def _call(run: Run, model: Any, planned: PlannedPrompt) -> CallModel:
         prompt=planned,
         max_output_tokens=run.process.requests.max_output_tokens,
         timeout_seconds=run.seconds_left(),
+        call_seconds=run.call_seconds,
         monotonic=run.process.monotonic,
         control=run.control,
     )

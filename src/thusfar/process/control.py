@@ -6,13 +6,13 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import AsyncIterator, Callable, Generator
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
     import asyncio
 
-    from thusfar.process.outcomes import Outcome
+    from thusfar.process.outcomes import Outcome, ProcessEvent
 
 StoppedAs = Literal["cancelled", "early"]
 
@@ -28,6 +28,7 @@ class Control:
         stopped: How it is to end. `None`: by itself.
         reason: Why; of the first request only.
         waiting: Whether the run stands between two steps until it is resumed.
+        listeners: Told what happens in the run, and in those inside it.
     """
 
     def __init__(self) -> None:
@@ -39,6 +40,7 @@ class Control:
         self.stopped: StoppedAs | None = None
         self.reason = ""
         self.waiting = False
+        self.listeners: list[Callable[[ProcessEvent], None]] = []
         self._go = asyncio.Event()
         self._go.set()
         self._call: asyncio.Future[Any] | None = None
@@ -152,6 +154,38 @@ class RunHandle:
     def paused(self) -> bool:
         """Whether the run stands between two steps until it is resumed."""
         return self._control.waiting and not self.done
+
+    def events(self) -> AsyncIterator[ProcessEvent]:
+        """Stream what happens from now on, sub-processes included, up to the end of the run.
+
+        Call it on the event loop of the run. It never holds the run up, and raises nothing of it:
+        await the handle for that.
+
+        Example:
+            >>> import asyncio
+            >>> from thusfar.models import Scripted
+            >>> from thusfar.process import Process, Task
+            >>> async def told():
+            ...     handle = Process([Task(id="greet")], model=Scripted("Hello.")).start()
+            ...     return [type(event).__name__ async for event in handle.events()]
+            >>> asyncio.run(told())
+            ['StepStarted', 'PromptPlanned', 'StepCommitted']
+        """
+        import asyncio
+
+        told: asyncio.Queue[ProcessEvent | None] = asyncio.Queue()
+        self._control.listeners.append(told.put_nowait)
+        self._task.add_done_callback(lambda _: told.put_nowait(None))
+        return self._streamed(told)
+
+    async def _streamed(
+        self, told: asyncio.Queue[ProcessEvent | None]
+    ) -> AsyncIterator[ProcessEvent]:
+        try:
+            while (event := await told.get()) is not None:
+                yield event
+        finally:
+            self._control.listeners.remove(told.put_nowait)
 
     def pause(self) -> bool:
         """Hold the run at the next border between two steps, those of sub-processes included.

@@ -108,6 +108,7 @@ LIMITS: Final[Fields] = {
     "max_calls": "whole",
     "max_tokens": "whole",
     "loop_threshold": "whole",
+    "call_timeout_seconds": "number",
     "step_timeout_seconds": "number",
     "run_timeout_seconds": "number",
 }

@@ -36,6 +36,8 @@ class RunLimits:
         loop_threshold: How often a model may give a task the same answer in the same state, within
             the newest 100 answers; at least 2. At the next time it is told so once, and if it
             insists the run fails. `None`: any number of times.
+        call_timeout_seconds: Longest time of one model call. One that takes longer counts as a
+            refused answer, so that the model is asked again. `None`: not limited.
         step_timeout_seconds: Longest time of one step with all its attempts. `None`: not limited.
         run_timeout_seconds: Longest time of a run. `None`: not limited.
 
@@ -48,6 +50,7 @@ class RunLimits:
     max_calls: int | None = None
     max_tokens: int | None = None
     loop_threshold: int | None = None
+    call_timeout_seconds: float | None = None
     step_timeout_seconds: float | None = STEP_TIMEOUT_SECONDS
     run_timeout_seconds: float | None = None
 
@@ -57,7 +60,7 @@ class RunLimits:
         require_whole("Process()", "max_calls", self.max_calls)
         require_whole("Process()", "max_tokens", self.max_tokens)
         require_whole("Process()", "loop_threshold", self.loop_threshold, least=2)
-        for name in ("step_timeout_seconds", "run_timeout_seconds"):
+        for name in ("call_timeout_seconds", "step_timeout_seconds", "run_timeout_seconds"):
             value = getattr(self, name)
             if value is not None and (
                 isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf

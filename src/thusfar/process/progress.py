@@ -84,6 +84,14 @@ class Run:
         known = [seconds for seconds in left if seconds is not None]
         return max(0.0, min(known)) if known else None
 
+    @property
+    def call_seconds(self) -> float | None:
+        """How long one model call may take, by the limits of this run and those around it."""
+        around = self.around.call_seconds if self.around is not None else None
+        own = self.process.limits.call_timeout_seconds
+        known = [seconds for seconds in (own, around) if seconds is not None]
+        return min(known) if known else None
+
     def take_call(self) -> None:
         """Count a model call, here and in the runs around it.
 
@@ -184,6 +192,8 @@ class Run:
         """Tell the listener."""
         if self.process.on_event is not None:
             self.process.on_event(event)
+        for listener in self.control.listeners if self.control is not None else ():
+            listener(event)
 
     def entry(self, **fields: Any) -> Entry:
         """Make the entry of this step."""
