@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import Any
 
 import msgspec
@@ -342,7 +343,8 @@ class Process(Runnable):
                 if entry.seq != place:
                     made[place - first] = msgspec.structs.replace(entry, seq=place)
             self.pending = made
-            return replace(commit, entries=tuple(made))
+            same = len(made) == len(commit.entries) and all(map(is_, made, commit.entries))
+            return commit if same else replace(commit, entries=tuple(made))
 
     def commit(self, commit: Commit) -> None:
         """Carry a step out: state, log, counter and position together.
