@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import psycopg
 import psycopg_pool
@@ -21,7 +25,8 @@ from thusfar.errors import (
 from thusfar.storage import PostgresStore, open_store
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.postgres_errors import BY_CLASS, BY_GROUP, BY_STATE, translated
-from thusfar.testing.store_laws.told import conversation, sound, user
+from thusfar.testing.store_laws.told import conversation, sound, thread, user
+from thusfar.thread import Thread
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
@@ -56,6 +61,100 @@ def test_a_held_row_is_told_after_the_timeout(postgres_url: str, wait: float) ->
     assert caught.value.retryable
     assert told.append(user("u2")).status == "selected"
     sound(told)
+    store.close()
+
+
+@pytest.fixture
+def odd_database(postgres_url: str) -> Iterator[str]:
+    """A database whose defaults are none that the library would choose."""
+    name = f"odd_{os.getpid()}"
+    with psycopg.connect(postgres_url, autocommit=True) as admin:
+        admin.execute(f"CREATE DATABASE {name}")  # type: ignore[call-overload]
+        for setting in (
+            "client_encoding = 'LATIN1'",
+            "default_transaction_isolation = 'serializable'",
+            "bytea_output = 'escape'",
+            "timezone = 'Asia/Tokyo'",
+        ):
+            admin.execute(f"ALTER DATABASE {name} SET {setting}")  # type: ignore[call-overload]
+        yield postgres_url.replace("/postgres?", f"/{name}?")
+        admin.execute(f"DROP DATABASE {name} WITH (FORCE)")  # type: ignore[call-overload]
+
+
+def test_the_defaults_of_a_server_change_nothing(odd_database: str) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        stores = list(pool.map(lambda _: open_store(odd_database), range(4)))
+    told = thread(stores[0], "中")
+    told.append(user("第一", "漢字 \\x41 \ud800 \0 é"))
+
+    with ThreadPoolExecutor(4) as pool:
+        commits = list(
+            pool.map(lambda i: thread(stores[i % 4], "中").append(user(f"u{i}")), range(40))
+        )
+
+    assert {commit.status for commit in commits} == {"selected"}
+    assert told.read().messages[0] == user("第一", "漢字 \\x41 \ud800 \0 é")
+    assert len(told.read().ids) == 41
+    sound(told)
+    for store in stores:
+        store.close()
+
+
+def test_a_server_that_went_away_is_told_after_the_timeout(odd_database: str) -> None:
+    store = open_store(odd_database, busy_timeout_seconds=0.1)
+    told = conversation(store, 1)
+    name = odd_database.partition("?")[0].rpartition("/")[2]
+    with psycopg.connect(odd_database.replace(f"/{name}?", "/postgres?"), autocommit=True) as admin:
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS false")  # type: ignore[call-overload]
+        admin.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,)
+        )
+        for _ in range(2):  # the connection that was ended, and the one that is not to be had
+            with pytest.raises(StorageUnavailableError):
+                told.append(user("u2"))
+        with pytest.raises(StorageUnavailableError):
+            asyncio.run(Thread("t", store=store).append(user("u2")))
+
+        admin.execute(f"ALTER DATABASE {name} ALLOW_CONNECTIONS true")  # type: ignore[call-overload]
+
+    assert told.append(user("u2")).status == "selected"
+    sound(told)
+    store.close()
+
+
+def test_connections_that_all_work_are_told_as_busy(postgres_url: str) -> None:
+    store = PostgresStore(
+        postgres_url, namespace=f"few-{os.getpid()}", busy_timeout_seconds=0, max_connections=1
+    )
+    told = conversation(store, 1)
+    taken = store._shared.pool().getconn()
+
+    with pytest.raises(StorageBusyError):
+        told.append(user("u2"))
+
+    store._shared.pool().putconn(taken)
+    assert told.append(user("u2")).status == "selected"
+    store.close()
+
+
+def test_operations_that_are_cancelled_twice_keep_no_connection(postgres_url: str) -> None:
+    store = PostgresStore(postgres_url, namespace=f"cancelled-{os.getpid()}", max_connections=2)
+
+    async def work() -> int:
+        told = Thread("t", store=store)
+        await told.append(user("u0"))
+        for i in range(40):
+            task = asyncio.create_task(told.append(user(f"c{i}")))
+            for wait in (i % 8, 1, 1):
+                await asyncio.sleep(wait * 0.0004)
+                task.cancel()
+            with suppress(asyncio.CancelledError):
+                await task
+        await told.append(user("end"))
+        assert (await told.verify()).ok
+        return len((await told.read()).ids)
+
+    assert asyncio.run(work()) >= 2
     store.close()
 
 

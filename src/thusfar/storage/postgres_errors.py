@@ -61,6 +61,8 @@ BY_STATE: Final[dict[str, Kind]] = {
     "53200": _UNAVAILABLE,
     "53300": _UNAVAILABLE,
     "25006": _READ_ONLY,
+    "25P03": _UNAVAILABLE,
+    "25P04": _UNAVAILABLE,
     "42501": _READ_ONLY,
     "40001": _BUSY,
     "40P01": _BUSY,

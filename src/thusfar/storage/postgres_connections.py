@@ -1,0 +1,312 @@
+"""The connections to a PostgreSQL server: pools of one process, and how a statement is executed.
+
+Whatever the defaults of a server, a database or a role are, a connection is set up as the
+statements need it. Every error of the driver leaves here as one of ours.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from thusfar.drive import Steps, drive
+from thusfar.errors import (
+    MissingExtraError,
+    OptionsError,
+    StorageClosedError,
+    UnsupportedCapabilityError,
+)
+from thusfar.storage.heads import Heads
+from thusfar.storage.migrations import (
+    POSTGRES_TYPES,
+    SCHEMA_SQL,
+    VERSION_SQL,
+    Migration,
+    migrate_steps,
+    require_known,
+    version_of,
+)
+from thusfar.storage.postgres_sql import Duplicate, numbered
+from thusfar.storage.statements import Many, Together
+
+try:
+    import psycopg
+    import psycopg_pool
+
+    from thusfar.storage.postgres_errors import translated
+except ImportError as error:
+    raise MissingExtraError(
+        "The driver of PostgreSQL is not installed.", fix="Install thusfar[postgres]."
+    ) from error
+
+_RECONNECT_SECONDS: Final = 1.0  # then an attempt is given up, and the next turn makes another
+_TURN_SECONDS: Final = 1.5  # one turn of waiting for a connection
+_CONNECT_SECONDS: Final = 10  # an answer of the server, not of its locks
+_SHORTEST_CONNECT: Final = 5.0  # seconds; making a connection takes a while on an idle server too
+_CONNECTION: Final[dict[str, Any]] = {"autocommit": True, "client_encoding": "utf8"}
+_MIGRATING: Final = 0x7468_7573  # the advisory lock of whoever migrates
+
+
+def checked(url: str) -> str:
+    """Check that the driver can read a URL; what it names may still not be there.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`.
+    """
+    try:
+        psycopg.conninfo.conninfo_to_dict(url)
+    except (psycopg.ProgrammingError, UnicodeError) as error:
+        raise OptionsError(
+            "The URL of a database could not be read.",
+            fix="Use postgresql://user:password@host:port/database, with % escapes where needed.",
+        ) from error
+    return url
+
+
+class Connections:
+    """The connections of a store and its views.
+
+    Args:
+        url: A URL that `checked` accepted.
+        wait: How long to wait for a row or a connection. Unit: seconds.
+        most: Most connections, for sync and async code each.
+
+    Attributes:
+        heads: The heads that this process wrote last.
+    """
+
+    def __init__(self, url: str, wait: float, most: int) -> None:
+        self.url, self.wait, self.most = url, wait, most
+        self.heads = Heads()
+        self._process, self._guard = os.getpid(), threading.Lock()
+        self._pool: Any = None
+        self._async_pools: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+        self._made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # loops of connections
+        self._closed = False
+
+    def _options(self) -> dict[str, Any]:
+        if self._closed:
+            raise StorageClosedError(
+                "The store was used after it was closed.", fix="Open it again."
+            )
+        return {
+            "conninfo": self.url,
+            "min_size": 0,
+            "max_size": self.most,
+            "reconnect_timeout": _RECONNECT_SECONDS,
+            "kwargs": _CONNECTION,
+            "open": False,
+        }
+
+    def pool(self) -> Any:
+        """Return the pool of sync connections, of this process."""
+        self._leave_parent()
+        if self._pool is None or self._closed:
+            with self._guard:
+                if self._pool is None or self._closed:
+                    options = self._options()
+                    pool = psycopg_pool.ConnectionPool(configure=self._configure, **options)
+                    pool.open()
+                    self._pool = pool
+        return self._pool
+
+    async def async_pool(self) -> Any:
+        """Return the pool of the running event loop."""
+        import asyncio
+
+        self._leave_parent()
+        loop = asyncio.get_running_loop()
+        pool = self._async_pools.get(loop)
+        if pool is None or self._closed:
+            self._leave_ended_loops()
+            pool = psycopg_pool.AsyncConnectionPool(configure=self._aconfigure, **self._options())
+            self._async_pools[loop] = pool
+            await pool.open()
+        return pool
+
+    def borrow(self, pool: Any) -> Any:
+        """Take a connection of a pool, or tell why none was to be had in time.
+
+        The pool's own attempts become rarer the longer a server is away. Short turns of waiting
+        make it try again soon after the server is back.
+        """
+        end = time.monotonic() + max(self.wait, _SHORTEST_CONNECT)
+        while True:
+            try:
+                return pool.getconn(timeout=_TURN_SECONDS)
+            except psycopg_pool.PoolTimeout as error:
+                if time.monotonic() > end:
+                    self.connected().close()  # tells why, if no server is there
+                    raise translated(error) from error
+            except psycopg.Error as error:
+                raise translated(error) from error
+
+    async def aborrow(self, pool: Any) -> Any:
+        """Take a connection of a pool, from async code; see `borrow`."""
+        import asyncio
+
+        end = time.monotonic() + max(self.wait, _SHORTEST_CONNECT)
+        while True:
+            try:
+                return await pool.getconn(timeout=_TURN_SECONDS)
+            except psycopg_pool.PoolTimeout as error:
+                if time.monotonic() > end:
+                    (await asyncio.to_thread(self.connected)).close()
+                    raise translated(error) from error
+            except psycopg.Error as error:
+                raise translated(error) from error
+
+    def _configure(self, connection: Any) -> None:
+        connection.execute(self._settings())
+
+    async def _aconfigure(self, connection: Any) -> None:
+        import asyncio
+
+        self._made[connection] = asyncio.get_running_loop()
+        await connection.execute(self._settings())
+
+    def _settings(self) -> str:
+        # Every range that is read has an index in its order; before a table was analysed, the
+        # planner would rather read the whole range and sort it.
+        patience = max(int(self.wait * 1000), 1)  # 0 would wait for ever
+        return (
+            f"SET lock_timeout = {patience}; SET enable_bitmapscan = off;"
+            " SET default_transaction_isolation = 'read committed'"  # what row locks are made for
+        )
+
+    def _leave_parent(self) -> None:
+        """Leave alone what a forked process has of its parent: closing it would end it there."""
+        if self._process != os.getpid():
+            _ORPHANS.extend((self._pool, *self._async_pools.values(), *self._made))
+            self._pool, self._process, self._guard = None, os.getpid(), threading.Lock()
+            self._async_pools, self._made = WeakKeyDictionary(), WeakKeyDictionary()
+
+    def _leave_ended_loops(self) -> None:
+        """Close the connections of loops that have ended, which cannot do so any more."""
+        for connection, loop in list(self._made.items()):
+            if loop.is_closed():
+                connection.pgconn.finish()
+                del self._made[connection]
+        for loop in [each for each in self._async_pools if each.is_closed()]:
+            del self._async_pools[loop]
+
+    def connected(self) -> Any:
+        """Make a connection of its own."""
+        try:
+            connection = psycopg.connect(self.url, connect_timeout=_CONNECT_SECONDS, **_CONNECTION)
+            self._configure(connection)
+        except psycopg.Error as error:
+            raise translated(error) from error
+        return connection
+
+    def migrate(self, migrations: tuple[Migration, ...]) -> None:
+        """Bring the schema up to date, on a connection of its own."""
+        connection = self.connected()
+        try:
+            drive(_migrate(migrations), lambda statement: execute(connection, statement))
+        finally:
+            connection.close()
+
+    def close(self) -> None:
+        """Close the sync pool."""
+        self._closed = True
+        if self._pool is not None and self._process == os.getpid():
+            self._pool.close()
+            self._pool = None
+
+    async def leave_loop(self) -> None:
+        """Close the running loop's pool."""
+        import asyncio
+
+        pool = self._async_pools.pop(asyncio.get_running_loop(), None)
+        if pool is not None:
+            await pool.close()
+
+
+_ORPHANS: list[Any] = []  # kept so that no destructor closes a parent's connection
+
+
+def _migrate(migrations: tuple[Migration, ...]) -> Steps[None]:
+    encoding = yield "SHOW server_encoding", ()
+    if encoding[0][0] != "UTF8":
+        raise UnsupportedCapabilityError(
+            "The database cannot hold every text.", fix="Use a database with the encoding UTF8."
+        )
+    exists = yield "SELECT to_regclass('thusfar_schema') IS NOT NULL", ()
+    version = version_of((yield VERSION_SQL, ())) if exists[0][0] else 0
+    require_known(version, migrations)
+    if version == migrations[-1].number:
+        return
+    yield "BEGIN", ()
+    yield "SELECT pg_advisory_xact_lock(?)", (_MIGRATING,)
+    yield SCHEMA_SQL.format(**POSTGRES_TYPES), ()
+    version = version_of((yield VERSION_SQL, ()))
+    yield from migrate_steps(version, migrations, POSTGRES_TYPES)
+    yield "COMMIT", ()
+
+
+def _may_prepare(position: int) -> bool | None:
+    """Let only the first of several be prepared.
+
+    The driver takes a statement behind one that failed for prepared, though the server skipped it.
+    """
+    return None if position == 0 else False
+
+
+def execute(connection: Any, statement: Any) -> Any:
+    """Run one statement and return its rows.
+
+    Raises:
+        Duplicate: for a key that is stored already.
+        StorageError: for whatever else the server refuses.
+    """
+    try:
+        if type(statement) is Many:
+            if statement.rows:
+                with connection.cursor() as cursor:
+                    cursor.executemany(numbered(statement.sql), statement.rows)
+            return None
+        if type(statement) is Together:
+            with connection.pipeline():
+                sent = [
+                    connection.execute(numbered(sql), p, prepare=_may_prepare(i))
+                    for i, (sql, p) in enumerate(statement.statements)
+                ]
+            return [each.fetchall() if _has_rows(each) else [] for each in sent]
+        cursor = connection.execute(numbered(statement[0]), statement[1])
+        return cursor.fetchall() if _has_rows(cursor) else []
+    except psycopg.errors.UniqueViolation as error:
+        raise Duplicate from error
+    except psycopg.Error as error:
+        raise translated(error) from error
+
+
+def _has_rows(cursor: Any) -> bool:
+    result = cursor.pgresult
+    return result is not None and result.nfields > 0
+
+
+async def aexecute(connection: Any, statement: Any) -> Any:
+    """Run one statement from async code; see `execute`."""
+    try:
+        if type(statement) is Many:
+            if statement.rows:
+                async with connection.cursor() as cursor:
+                    await cursor.executemany(numbered(statement.sql), statement.rows)
+            return None
+        if type(statement) is Together:
+            async with connection.pipeline():
+                sent = [
+                    await connection.execute(numbered(sql), p, prepare=_may_prepare(i))
+                    for i, (sql, p) in enumerate(statement.statements)
+                ]
+            return [await each.fetchall() if _has_rows(each) else [] for each in sent]
+        cursor = await connection.execute(numbered(statement[0]), statement[1])
+        return await cursor.fetchall() if _has_rows(cursor) else []
+    except psycopg.errors.UniqueViolation as error:
+        raise Duplicate from error
+    except psycopg.Error as error:
+        raise translated(error) from error
