@@ -17,7 +17,7 @@ from thusfar.errors import (
     OptionsError,
     TaskFailedError,
 )
-from thusfar.models import Scripted
+from thusfar.models import GeneratedObject, Scripted
 from thusfar.process import (
     END,
     CommitChanges,
@@ -404,3 +404,40 @@ def test_history_stands_whole_and_counted_wherever_a_template_puts_it(where: str
     assert "}\n</newest-actions>" in shown
     (receipt,) = [each for each in receipts if each is not None]
     assert (receipt.history.recorded, receipt.history.in_full) == (1, 1)
+
+
+def test_an_answer_that_is_wrong_at_thousands_of_places_does_not_make_the_next_prompt_too_large():
+    output = {"type": "array", "items": {"type": "string"}}
+    task = Task(id="a", output=output, state_updates="got")
+    model = Scripted([json.dumps([1] * 9_000), '["x"]'], window=8_000)
+    refused: list[Any] = []
+    process = Process(
+        [task], model=model, on_event=lambda event: refused.append(getattr(event, "errors", None))
+    )
+
+    assert process.run_sync().output == {"got": ["x"]}
+    (errors,) = [each for each in refused if each]
+    assert (len(errors), errors[-1]) == (21, "There were 8,980 more.")
+    assert "- There were 8,980 more." in model.calls[1].prompt
+
+
+def test_an_interceptor_cannot_change_the_schema_of_a_task():
+    class Native:
+        name = "native"
+
+        def generate_object(self, **asked: Any) -> GeneratedObject:
+            return GeneratedObject(value={"x": 1} if asked["schema"] else {})
+
+    def look(call: Any) -> None:
+        call.schema.clear()
+
+    task = Task(id="a", output={"type": "object", "required": ["x"]}, state_updates="got")
+    process = Process([task], model=Native(), interceptor=look)
+
+    assert process.run_sync().output == {"got": {"x": 1}}
+
+
+@pytest.mark.parametrize("entry", ["text", ["taskID"], 5, {}, None])
+def test_what_is_no_entry_is_refused(entry: Any):
+    with pytest.raises(OptionsError):
+        Process([Task(id="a")]).add_history(entry)

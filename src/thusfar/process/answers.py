@@ -16,6 +16,7 @@ from thusfar.errors import TranscriptError
 from thusfar.models.objects import unfenced
 from thusfar.process.tasks import Task, Transition
 
+ERRORS_KEPT: Final = 20  # complaints about one answer
 _TARGET: Final = ("goTo", "go_to")
 _INTENT: Final = ("intent",)
 _STEP_AFTER: Final = ("stepAfter", "step_after")
@@ -137,7 +138,13 @@ def _outputs(task: Task, value: Any) -> Answer:
     if task.schema is None:
         return Outputs(value=value)
     outputs, errors = task.schema.check(value)
-    return Refused(errors=errors) if errors else Outputs(value=outputs)
+    return Refused(errors=bounded(errors)) if errors else Outputs(value=outputs)
+
+
+def bounded(errors: Sequence[str]) -> tuple[str, ...]:
+    """Keep the first complaints: one bad answer may break a schema at thousands of places."""
+    more = len(errors) - ERRORS_KEPT
+    return tuple(errors) if more <= 0 else (*errors[:ERRORS_KEPT], f"There were {more:,} more.")
 
 
 def _refused(reason: str) -> Refused:

@@ -17,7 +17,15 @@ from thusfar.models.contracts import GeneratedObject, nothing_of
 from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answer_schemas import native_schema
 from thusfar.process.answering import CallFunction, CallModel, timed_out
-from thusfar.process.answers import Answer, Chosen, Outputs, Refused, Skipped, read_answer
+from thusfar.process.answers import (
+    Answer,
+    Chosen,
+    Outputs,
+    Refused,
+    Skipped,
+    bounded,
+    read_answer,
+)
 from thusfar.process.intercepting import (
     SKIPPED,
     Cancel,
@@ -217,7 +225,7 @@ def _reviewed(
             option="before_commit",
         )
     if changes.errors:
-        return Refused(errors=tuple(changes.errors)), changes
+        return Refused(errors=bounded(changes.errors)), changes
     if changes.outputs is not msgspec.UNSET:
         return Outputs(value=to_json(changes.outputs)), changes
     return answer, changes

@@ -258,7 +258,8 @@ class Process(Runnable):
         with self.adding:
             waiting = self.pending
             seq = self.log.next_seq + len(waiting or ())
-            made = manual_entry({**(entry or {}), **fields}, seq=seq, now=self.now())
+            given = {**entry, **fields} if isinstance(entry, Mapping) else entry or fields
+            made = manual_entry(given, seq=seq, now=self.now())
             self.log.require_room(1 + len(waiting or ()))
             if waiting is None:
                 self.log.add(made)

@@ -89,7 +89,7 @@ def call_of(planned: PlannedPrompt, process_id: str, errors: tuple[str, ...]) ->
         attempt=receipt.attempt,
         system=planned.system,
         prompt=planned.text,
-        schema=planned.schema,
+        schema=to_json(planned.schema),
         errors=errors,
         receipt=receipt,
     )
