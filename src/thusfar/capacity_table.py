@@ -238,10 +238,10 @@ _CONFIRMED: Final = {
     "https://github.com/meta-llama/llama-models/blob/main/README.md": (
         "llama-3.1 llama-3-1 llama-3-2",
     ),
-    "https://github.com/mistralai/platform-docs-public, docs/getting-started/models/overview.md": (
+    "https://github.com/mistralai/platform-docs-public, models/overview.md": (
         "open-mistral-nemo mistral-medium mistral-small-3.1 mistral-small-3.2 pixtral codestral",
     ),
-    "https://github.com/mistralai/platform-docs-public, docs/getting-started/models.mdx": (
+    "https://github.com/mistralai/platform-docs-public, models.mdx": (
         "open-mistral-7b mistral-tiny mixtral open-mixtral-8x7b mistral-small",
         "mistral-large-2402 open-mixtral-8x22b codestral-2405",
     ),
