@@ -6,6 +6,7 @@ Source:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
@@ -16,7 +17,7 @@ import msgspec
 from thusfar._advance import current_step, select_stepped
 from thusfar._ledger import Cumulative
 from thusfar._options import RecentHistoryOptions
-from thusfar._recent import Selection, select_recent
+from thusfar._recent import Caps, Selection, select_recent
 from thusfar._window import (
     FIRST_LOOK,
     MOST_GUESSED,
@@ -58,6 +59,7 @@ def choose(
     measure: Measure | None,
     *,
     whole: bool = False,
+    open_from: int | None = None,
 ) -> Choice:
     """Choose the window, looking back only as far as the answer depends on.
 
@@ -67,6 +69,8 @@ def choose(
         options: The caps and how to cut.
         measure: Counts tokens; needed for a token cap.
         whole: Whether everything is grouped, as a summary needs it.
+        open_from: Position of a call that waits for its result, however much was said since; the
+            window begins there at the latest.
 
     Raises:
         RequestCompositionError: `INVALID_COMPOSITION`, as `project_recent`; with `whole` for
@@ -96,6 +100,8 @@ def choose(
                 selection = select_stepped(window, meter, options, step)
             else:
                 selection = select_recent(window, meter, options)
+            if open_from is not None and open_from < selection.start:
+                selection = _from_open(window, meter, options, selection, open_from)
             break
         except NeedOlder:
             window.extend(window.guess(options.tokens) if options.tokens else None)
@@ -103,6 +109,36 @@ def choose(
     if options.repair == "strict":
         refuse_defects(window, ((0, end),) if whole else choice.ranges)
     return choice
+
+
+def _from_open(
+    window: Window,
+    meter: Meter,
+    options: RecentHistoryOptions,
+    chosen: Selection,
+    position: int,
+) -> Selection:
+    """Let the window begin at the exchange of a call that waits, whatever the caps say.
+
+    Raises:
+        NeedOlder: when the window does not hold that exchange.
+    """
+    if not window.complete and not (window.exchanges and window.exchanges[0] <= position):
+        raise NeedOlder
+    start = window.exchanges[bisect_right(window.exchanges, position) - 1]
+    caps = Caps(options.messages, options.tokens)
+    caps.add(meter.weigh(start, window.end))
+    opener = chosen.opener if chosen.opener[0] < start else (0, 0)
+    outside = (opener[0], min(opener[1], start))
+    return Selection(
+        start,
+        cut="exchange",
+        opener=outside,
+        opener_outside=outside[0] < outside[1],
+        used=caps.used,
+        units=len(window.exchanges_within(start, window.end)),
+        overflow=not Caps(options.messages, options.tokens).admit(caps.used),
+    )
 
 
 def first_look(options: RecentHistoryOptions) -> int:

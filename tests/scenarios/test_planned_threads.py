@@ -281,6 +281,41 @@ def test_a_pending_call_and_all_after_it_stay_exact(store: Any):
     assert "HISTORY_OPEN_CALLS" in {w.code for w in planned.receipt.warnings}
 
 
+@pytest.mark.parametrize("repair", ["close", "drop"])
+@pytest.mark.parametrize("said_since", [1, 20, 90])
+def test_a_summary_does_not_cover_a_call_that_waits_however_much_was_said_since(
+    store: Any, repair: str, said_since: int
+):
+    """Also where it is further back than what a plan reads."""
+    talk = Talk(store)
+    for i in range(20):
+        talk.turn(i)
+    call = {"id": "c1", "type": "function", "function": {"name": "ask", "arguments": "{}"}}
+    asked = [
+        {"role": "user", "content": "Do it."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+    ]
+    talk.thread.sync.append(asked, open=True)
+    for i in range(20, 20 + said_since):
+        talk.thread.sync.append({"role": "user", "content": f"question {i} {WORDS}"})
+        talk.thread.sync.append({"role": "assistant", "content": f"answer {i} {WORDS}"})
+    recent = history.recent(4, repair=repair)
+    summary = {"model": Scripted("They talked."), "strategy": summarize.rolling()}
+    talk.arguments |= {"policy": history(recent=recent, summary=summary)}
+
+    talk.arguments["budget"] = InputBudget(max=said_since * 2 * 50 + 500)
+    planned = plan_sync(**talk.arguments)
+    compacted = compact_now_sync(**talk.arguments)
+
+    view = planned.receipt.history.view
+    kept = {place for low, high in view.kept for place in range(low, high)}
+    absent = {41} if repair == "drop" else set()
+    assert kept >= set(range(41, 42 + 2 * said_since)) - absent
+    assert compacted.messages <= 41
+    talk.thread.sync.append({"role": "tool", "tool_call_id": "c1", "content": "Done."})
+    assert plan_sync(**talk.arguments).receipt.history.view.repairs == ()
+
+
 def test_the_text_of_an_erased_summary_is_nowhere_in_the_database_files(tmp_path: Path):
     store = open_store(f"sqlite:///{tmp_path / 'threads.db'}")
     talk = Talk(store)

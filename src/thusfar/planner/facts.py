@@ -24,11 +24,13 @@ class Source:
         kind: Whose it is.
         messages: The messages, oldest first, in the dialect of the facts.
         revision: Revision of the thread.
+        open_from: Position from which on calls of the thread wait for their results.
     """
 
     kind: Literal["caller-messages", "thread", "none"] = "none"
     messages: Sequence[Any] = field(default=(), repr=False)
     revision: str | None = None
+    open_from: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

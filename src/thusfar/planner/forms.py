@@ -34,7 +34,6 @@ from thusfar.summaries.rendering import fenced_summary
 from thusfar.summaries.values import SummaryJob
 
 READ_MORE: Final = 110  # per cent of what seems to be needed, so that one more read will do
-
 SHORTEN_AT_MOST: Final = 8  # times the maximum: longer threads are not read whole to be shortened
 
 
@@ -65,8 +64,9 @@ class Forms:
     @cached_property
     def choice(self) -> Choice:
         """The window that the policy's caps choose."""
-        whole = not self.partial
-        return choose(self.messages, self.dialect, self.recent, self.measure, whole=whole)
+        whole, waits = not self.partial, self.facts.source.open_from
+        seen = self.messages, self.dialect, self.recent, self.measure
+        return choose(*seen, whole=whole, open_from=waits)
 
     @cached_property
     def view(self) -> View:

@@ -41,7 +41,7 @@ from thusfar.thread.paths import (
 )
 from thusfar.thread.reading import changed, newest_rows, require_revision, revision_of
 from thusfar.thread.searching import read_positions, search_path
-from thusfar.thread.tracking import chain_text, pending_calls
+from thusfar.thread.tracking import Pending, chain_text, pending_calls
 from thusfar.tokens import Measure
 from thusfar.words import Search
 
@@ -100,6 +100,7 @@ class ThreadReader:
         self.revision = "0"
         self.head: str | None = None
         self.open_calls = 0
+        self._pending: tuple[Pending, ...] = ()
         self._ctx = Context(thread.store.namespace, thread.id, thread.owner)
         self._at = at
         self._chain = b""
@@ -122,7 +123,8 @@ class ThreadReader:
             messages = yield from self._pin(self._at)
         elif head is not None and head.node:
             self.head = head.head_id or None
-            self.open_calls = len(pending_calls(head.pending))
+            self._pending = pending_calls(head.pending)
+            self.open_calls = len(self._pending)
             self._tip, messages = (head.node, head.depth), head.messages
         if self._tip[0]:
             tail, chains = yield from self._older(FIRST_READ)
@@ -131,7 +133,16 @@ class ThreadReader:
                 start = yield from self._start()
                 self.pages = Pages(messages, head=start, tail=tail, chains=chains)
                 self.pages.total = yield from self._total(measure)
-        return Source(kind="thread", messages=self.pages, revision=self.revision)
+        waiting = yield from self._open_from()
+        return Source(kind="thread", messages=self.pages, revision=self.revision, open_from=waiting)
+
+    def _open_from(self) -> Steps[int | None]:
+        """Find the position of the oldest exchange whose calls wait for results."""
+        if not self._pending:
+            return None
+        depth = min(depth for _, _, depth in self._pending)
+        chain = yield from chain_at((yield from node_on_path(depth, *self._tip)))
+        return max(0, chain.messages - 1)
 
     def _pin(self, message_id: str) -> Steps[int]:
         """Take the path to a message instead of the selected one; tells how many live ones it has.
@@ -144,6 +155,7 @@ class ThreadReader:
         node = yield from find(self._ctx, message_id)
         chain = yield from chain_at(node.node)
         self.head, self._tip, self._chain = message_id, (node.node, node.depth), chain.chain
+        self._pending = pending_calls(node.pending)
         return chain.messages
 
     def _start(self) -> Steps[list[Message]]:
