@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from thusfar.models import GeneratedText, Scripted
 from thusfar.process import (
     END,
@@ -120,3 +122,47 @@ def test_a_run_is_listed_with_the_tokens_that_went_in_and_came_out():
     forked = runs.fork("r", entry=1, new_id="f")
     assert (forked.calls, forked.input_tokens, forked.output_tokens) == (1, 100, 10)
     assert runs.replay(process(), "r").same
+
+
+def around(child: Process) -> Process:
+    work = SubProcess(id="work", process=child, state_updates="got", next_task=END)
+    mend = ScriptTask(id="mend", run=lambda _: None, next_task=END)
+    return Process([work, mend], id="outer", error_task="mend")
+
+
+@pytest.mark.parametrize("change", ["another process", "a task less"])
+def test_a_sub_process_that_was_broken_off_goes_on_with_its_own_definition_only(change: str):
+    """What is wrong with the definition is no failure that a task takes over."""
+
+    class Stop(BaseException):
+        pass
+
+    def ask(call: Any) -> str:
+        if "SECOND" in call.prompt:
+            raise Stop
+        return "x"
+
+    def inner(model: Any, **options: Any) -> Process:
+        tasks = [
+            Task(id="one", task_prompt="FIRST", next_task="two"),
+            Task(id="two", task_prompt="SECOND", next_task=END),
+        ]
+        return Process(tasks, model=model, **{"id": "inner", **options})
+
+    runs = Runs(MemoryStore()).sync
+    with pytest.raises(Stop):
+        runs.run(around(inner(Scripted(ask))), run_id="r")
+
+    other = (
+        inner(Scripted("x"), id="other")
+        if change == "another process"
+        else Process([Task(id="one", next_task=END)], id="inner", model=Scripted("x"))
+    )
+    refused = runs.resume(around(other), "r")
+    assert refused.failure is not None
+    assert refused.failure.code == "INVALID_DEFINITION"
+    assert runs.info("r").steps == 0
+
+    model = Scripted("x")
+    assert runs.resume(around(inner(model)), "r").status == "finished"
+    assert len(model.calls) == 1, "the committed step is not repeated"

@@ -24,6 +24,7 @@ from thusfar.process.entries import Entry
 from thusfar.process.log import ActionLog, LogOptions
 from thusfar.process.outcomes import Outcome
 from thusfar.process.position import Position
+from thusfar.process.snapshots import require_same
 from thusfar.process.tape import Capture
 from thusfar.storage import runs as r
 from thusfar.storage.base import Store
@@ -86,12 +87,14 @@ class Keeper:
 
         Raises:
             CorruptRecordError: `CORRUPT_RECORD`, when rows are missing or cannot be read.
-            InvalidStateError: `INVALID_STATE`, when the process has no such task.
+            InvalidStateError: `INVALID_STATE`, when it is the run of another process, or stands
+                at a task that the process does not have.
         """
         options = process.log.options
         found = yield InStore(self.store, load_steps(self.run_id, self.path, options))
         if found is None:
             return False
+        require_same(process.id, found.row)
         process.take_over(found.log, found.position, found.values)
         self.follow(found)
         return True

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from thusfar.drive import Steps
-from thusfar.errors import InvalidStateError
 from thusfar.process.answering import InStore
 from thusfar.process.changes import same
 from thusfar.process.log import ActionLog
@@ -17,27 +16,12 @@ from thusfar.process.outcomes import Outcome
 from thusfar.process.run_values import ReplayedRun
 from thusfar.process.running import require_idle, run_steps
 from thusfar.process.shelving import as_of_steps, tape_steps
+from thusfar.process.snapshots import require_same
 from thusfar.process.tape import PromptMatching, Replay
-from thusfar.storage import runs as r
 from thusfar.storage.base import Store
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
-
-
-def require_same(process: Process, row: r.RunRow) -> None:
-    """Check that a run is one of a process.
-
-    Raises:
-        InvalidStateError: `INVALID_STATE`, when it is one of another.
-    """
-    if row.process_id != process.id:
-        raise InvalidStateError(
-            "A stored run was of another process.",
-            fix="Use it with a process of the definition that began it.",
-            run_id=row.run_id,
-            process_id=row.process_id,
-        )
 
 
 def replay_steps(
@@ -47,7 +31,7 @@ def replay_steps(
     require_idle(process)
     options = process.log.options
     stored = yield InStore(store, as_of_steps(run_id, None, options))
-    require_same(process, stored.row)
+    require_same(process.id, stored.row)
     began = yield InStore(store, as_of_steps(run_id, 0, options))
     tape = Replay((yield InStore(store, tape_steps(run_id))), prompts=prompts)
     before = began.position.steps

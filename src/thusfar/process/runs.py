@@ -22,10 +22,11 @@ from thusfar.process.entries import Entry
 from thusfar.process.holders import let_go, new_holder
 from thusfar.process.keeping import Keeper, exists
 from thusfar.process.outcomes import Outcome
-from thusfar.process.replaying import replay_steps, require_same
+from thusfar.process.replaying import replay_steps
 from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
 from thusfar.process.running import output_of, require_idle, run_steps
 from thusfar.process.shelving import Erased
+from thusfar.process.snapshots import require_same
 from thusfar.process.tape import PromptMatching, Tape
 from thusfar.storage import runs as r
 from thusfar.storage.base import Store, check_id
@@ -299,7 +300,7 @@ class Runs:
         require_idle(process)
         keeper = self._keeper(process, run_id, holder)
         row = yield InStore(self.store, shelving.find_steps(run_id))
-        require_same(process, row)
+        require_same(process.id, row)
         if row.status == "finished":
             yield from keeper.load(process)
             return _finished(process)

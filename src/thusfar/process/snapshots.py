@@ -16,6 +16,7 @@ from thusfar.process.log import ActionLog, LogOptions
 from thusfar.process.position import Position
 from thusfar.process.routing import Graph
 from thusfar.process.tasks import END
+from thusfar.storage.runs import RunRow
 
 SNAPSHOT_SCHEMA: Final = 1  # 1: state, log and position
 
@@ -73,6 +74,21 @@ def require_task(graph: Graph, position: Position) -> None:
     """
     if not {position.at, *position.callers} <= {*graph.tasks, END}:
         raise _foreign("stood at a task that does not exist here")
+
+
+def require_same(process_id: str, row: RunRow) -> None:
+    """Check that a stored run is one of a process.
+
+    Raises:
+        InvalidStateError: `INVALID_STATE`, when it is one of another.
+    """
+    if row.process_id != process_id:
+        raise InvalidStateError(
+            "A stored run was of another process.",
+            fix="Use it with a process of the definition that began it.",
+            run_id=row.run_id,
+            process_id=row.process_id,
+        )
 
 
 def _foreign(what: str) -> InvalidStateError:

@@ -16,6 +16,7 @@ import msgspec
 
 from thusfar.codec import json_text, to_json
 from thusfar.drive import Steps
+from thusfar.errors import InvalidDefinitionError, InvalidStateError
 from thusfar.process.answering import CallFunction
 from thusfar.process.answers import Chosen, Skipped
 from thusfar.process.attempts import accepted_answer
@@ -39,6 +40,7 @@ from thusfar.process.templates import json_of, render_text
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+    from thusfar.process.keeping import Keeper
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,6 +197,22 @@ def _script_step(run: Run, task: ScriptTask) -> Steps[Commit]:
     return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
 
 
+def _loaded(task: SubProcess, keeper: Keeper) -> Steps[bool]:
+    """Put a sub-process where its steps in a store end.
+
+    Raises:
+        InvalidDefinitionError: `INVALID_DEFINITION`, when they are steps of another process.
+    """
+    try:
+        return (yield from keeper.load(task.process))
+    except InvalidStateError as error:
+        raise InvalidDefinitionError(
+            f"The stored steps of the sub-process {task.id} were of another definition.",
+            fix="Resume the run with the definition that began it, or fork it.",
+            task_id=task.id,
+        ) from error
+
+
 def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     """Run a process inside; its log stays its own, and this one gets a single entry.
 
@@ -204,7 +222,7 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
 
     process, child = run.process, task.process
     keeper = run.keeper.child() if run.keeper is not None else None
-    begun = keeper is not None and (yield from keeper.load(child))
+    begun = keeper is not None and (yield from _loaded(task, keeper))
     if not begun:
         child.reset()
     elif keeper is not None and keeper.crashed:
