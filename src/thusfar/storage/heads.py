@@ -49,6 +49,16 @@ class Heads:
             self._shy.clear()
         self.rows[key] = head
 
+    def settle(self, namespace: str, head: HeadRow, *, stored: bool) -> None:
+        """Take in what became of a message behind a remembered head: its new head, or none."""
+        key = (namespace, head.thread_id, head.owner)
+        if not stored:
+            self.mistrust(namespace, head)
+        elif key in self.rows:
+            self.rows[key] = head
+        else:
+            self.keep(key, head)
+
     def forget_moved(self, namespace: str, changes: Iterable[Any]) -> None:
         """Drop the heads that changes put elsewhere."""
         for change in changes:

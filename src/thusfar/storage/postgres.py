@@ -18,7 +18,9 @@ from thusfar.storage.postgres_connections import (
     checked,
     execute,
 )
-from thusfar.storage.postgres_sql import PostgresSql
+from thusfar.storage.postgres_sql import Duplicate, PostgresSql, append_sql
+from thusfar.storage.rows import HeadRow
+from thusfar.storage.statements import held_by
 
 Result = TypeVar("Result")
 
@@ -84,6 +86,29 @@ class PostgresStore:
                 connection.close()
             finally:
                 pool.putconn(connection)
+
+    def recall(self, thread_id: str, owner: str) -> HeadRow | None:
+        """Return the head as this process wrote it last, if it did."""
+        return self._shared.heads.recall(self.namespace, thread_id, owner)
+
+    def append_following(self, head: HeadRow, row: tuple[Any, ...]) -> bool:
+        """Store one message, if the head that was recalled is still the owner's.
+
+        Args:
+            head: Where the owner stands then, made of the recalled one.
+            row: The message: the fields of a `NodeRow`.
+        """
+        pool = self._shared.pool()
+        connection = self._shared.borrow(pool)
+        values = (*held_by(self.namespace, head), self.namespace, *row)
+        try:
+            stored = bool(execute(connection, (append_sql(1), values)))
+        except Duplicate:
+            stored = False
+        finally:
+            pool.putconn(connection)
+        self._shared.heads.settle(self.namespace, head, stored=stored)
+        return stored
 
     async def arun(self, steps: Steps[Result]) -> Result:
         """Run an operation to its end on the event loop."""

@@ -18,7 +18,7 @@ from thusfar.errors import StorageBusyError
 from thusfar.storage import questions as q
 from thusfar.storage.fulltext import Abandon, SearchWords
 from thusfar.storage.fulltext_sql import search_postgres, widened
-from thusfar.storage.heads import Heads
+from thusfar.storage.heads import Heads, guessed
 from thusfar.storage.postgres_erasure import HINDERED, VACUUMED
 from thusfar.storage.rows import HeadRow, PageRow, branch_of, follows
 from thusfar.storage.runs import KeepRun
@@ -34,6 +34,7 @@ from thusfar.storage.statements import (
     SETTLE_HEAD,
     Many,
     Together,
+    held_by,
 )
 
 MOST_IN_ONE: Final = 8  # messages; longer groups are sent in batches within a transaction
@@ -121,7 +122,7 @@ class PostgresSql(Sql):
         branch = branch_of(head.node)
         nodes = [(ns, *astuple(row)) for row in ask.nodes]
         if before is not None and follows(before, head):
-            held = (ns, head.thread_id, head.owner, branch, before.base)
+            held = held_by(ns, guessed(head, before.base))
             if len(nodes) <= MOST_IN_ONE:
                 flat = chain.from_iterable((held, *nodes))
                 return (yield from self._in_one((append_sql(len(nodes)), tuple(flat))))

@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
+from thusfar.storage.rows import HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated, unprepared
@@ -44,6 +44,7 @@ from thusfar.storage.statements import (
     READ_TIP,
     SETTLE_HEAD,
     Many,
+    held_by,
 )
 
 CHECKPOINT_SECONDS: Final = 0.5  # an erasure waits so long for readers before it says "pending"
@@ -235,13 +236,11 @@ class Session:
 
         One statement is a transaction of its own, begun with the lock of the file.
         """
-        shared, heads = self.shared, self.shared.heads
-        key = (namespace, head.thread_id, head.owner)
+        shared = self.shared
         if self.busy or shared.read_only or not shared.writer.acquire(False):
             self._begin_turn()
         try:
-            held = (*key, head.node >> POSITION_BITS, head.base)
-            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *row, *held))
+            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *row, *held_by(namespace, head)))
             stored = self.connection.changes() == 1
         except apsw.ConstraintError:
             stored = False
@@ -250,12 +249,7 @@ class Session:
         finally:
             self.busy = self._writing = False
             shared.writer.release()
-        if not stored:
-            heads.mistrust(namespace, head)
-        elif key in heads.rows:
-            heads.rows[key] = head
-        else:
-            heads.keep(key, head)
+        shared.heads.settle(namespace, head, stored=stored)
         return stored
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
@@ -265,8 +259,7 @@ class Session:
         execute, head, before = self._cursor.execute, ask.head, ask.before
         nodes = [(namespace, *astuple(node)) for node in ask.nodes]
         if before is not None and follows(before, head):
-            branch = branch_of(head.node)
-            held = (namespace, head.thread_id, head.owner, branch, before.base)
+            held = held_by(namespace, guessed(head, before.base))
             execute(ADD_NODE_FOLLOWING, nodes[0] + held)
             if not self.connection.changes():
                 return False

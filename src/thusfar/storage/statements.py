@@ -10,6 +10,8 @@ from __future__ import annotations
 # ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from typing import Any, Final, NamedTuple
 
+from thusfar.storage.rows import POSITION_BITS, HeadRow
+
 
 class Together(NamedTuple):
     """Statements sent in one round trip, where there is any; the answer has all of theirs."""
@@ -87,6 +89,13 @@ ADD_NODE: Final = f"INSERT INTO thusfar_node (namespace, {NODE}) VALUES ({marks(
 IF_FOLLOWING: Final = (
     f"SELECT 1 FROM thusfar_head WHERE {_OF_OWNER} AND follows = ? AND revision = ?"
 )
+
+
+def held_by(namespace: str, head: HeadRow) -> tuple[Any, ...]:
+    """Give the values of `IF_FOLLOWING` for a message that moves a remembered head to `head`."""
+    return namespace, head.thread_id, head.owner, head.node >> POSITION_BITS, head.base
+
+
 ADD_NODE_FOLLOWING: Final = (
     f"INSERT INTO thusfar_node (namespace, {NODE}) SELECT {marks(19)} WHERE EXISTS ({IF_FOLLOWING})"
 )
