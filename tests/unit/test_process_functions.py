@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import json
+import pickle
 import threading
 import time
 from typing import Any
@@ -441,3 +443,15 @@ def test_an_interceptor_cannot_change_the_schema_of_a_task():
 def test_what_is_no_entry_is_refused(entry: Any):
     with pytest.raises(OptionsError):
         Process([Task(id="a")]).add_history(entry)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda made: pickle.loads(pickle.dumps(made))])
+def test_a_copy_of_a_process_runs_by_itself(copied: Any):
+    process = Process([Task(id="a", state_updates="got")], model=Scripted("x"))
+    process.add_history(summary="before")
+
+    made = copied(process)
+
+    assert made.run_sync().output == {"got": "x"}
+    assert (len(made.history), len(process.history), process.state.values_only) == (2, 1, {})
+    assert made.state["history"] == tuple(made.history)

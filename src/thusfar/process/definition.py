@@ -7,7 +7,6 @@ Source:
 from __future__ import annotations
 
 import datetime
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -27,6 +26,7 @@ from thusfar.process.log import (
     RESULT_MAX_CHARS,
     ActionHistory,
     ActionLog,
+    Adding,
     LogOptions,
     check_flag,
 )
@@ -208,7 +208,7 @@ class Process(Runnable):
         self.position = Position(at=self.graph.start)
         self.pending: list[Entry] | None = None
         self.running = False
-        self.adding = threading.RLock()
+        self.adding = Adding()
         self.tape: Capture | Replay | None = None
         self.last_errors: tuple[str, ...] = ()
         self.prompt_modes = dict(prompt_modes or {})

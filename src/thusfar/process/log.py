@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,24 @@ class ActionHistory(Sequence[Entry]):
 
     def __repr__(self) -> str:
         return f"ActionHistory({len(self._entries)} entries)"
+
+
+class Adding:
+    """Held while an entry is added, or the log is read; a copy of a process has one of its own."""
+
+    __slots__ = ("_lock",)
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+
+    def __exit__(self, *raised: object) -> None:
+        self._lock.release()
+
+    def __reduce__(self) -> tuple[type[Adding], tuple[()]]:
+        return Adding, ()
 
 
 class ActionLog:
