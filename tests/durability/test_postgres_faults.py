@@ -25,7 +25,7 @@ from thusfar.errors import (
 from thusfar.storage import PostgresStore, open_store
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.postgres_errors import BY_CLASS, BY_GROUP, BY_STATE, translated
-from thusfar.testing.store_laws.told import conversation, sound, thread, user
+from thusfar.testing.store_laws.told import assistant, conversation, sound, thread, user
 from thusfar.thread import Thread
 
 
@@ -155,6 +155,26 @@ def test_operations_that_are_cancelled_twice_keep_no_connection(postgres_url: st
         return len((await told.read()).ids)
 
     assert asyncio.run(work()) >= 2
+    store.close()
+
+
+def test_a_replay_and_a_race_write_nothing_to_the_log(
+    postgres_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    store = open_store(postgres_url, namespace=f"quiet-{os.getpid()}")
+    told = thread(store)
+
+    for _ in range(2):
+        told.append(user("u1"))
+        told.append([user("u2"), assistant("a2")])
+        asyncio.run(Thread("t", store=store).append([user("u3"), assistant("a3")]))
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda i: told.append(user(f"w{i % 10}")), range(40)))
+
+    assert sorted(told.read().ids) == sorted(
+        ["u1", "u2", "a2", "u3", "a3", *(f"w{i}" for i in range(10))]
+    )
+    assert [record.getMessage() for record in caplog.records] == []
     store.close()
 
 

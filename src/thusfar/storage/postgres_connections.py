@@ -270,11 +270,7 @@ def execute(connection: Any, statement: Any) -> Any:
                     cursor.executemany(numbered(statement.sql), statement.rows)
             return None
         if type(statement) is Together:
-            with connection.pipeline():
-                sent = [
-                    connection.execute(numbered(sql), p, prepare=_may_prepare(i))
-                    for i, (sql, p) in enumerate(statement.statements)
-                ]
+            sent = _send(connection, statement)
             return [each.fetchall() if _has_rows(each) else [] for each in sent]
         cursor = connection.execute(numbered(statement[0]), statement[1])
         return cursor.fetchall() if _has_rows(cursor) else []
@@ -282,6 +278,47 @@ def execute(connection: Any, statement: Any) -> Any:
         raise Duplicate from error
     except psycopg.Error as error:
         raise translated(error) from error
+
+
+def _send(connection: Any, together: Together) -> list[Any]:
+    """Send statements in one turn, and raise the first error of the server.
+
+    The driver writes a line to its log when an error leaves the pipeline, which a stored key does
+    at each replay.
+    """
+    sent: list[Any] = []
+    first: psycopg.Error | None = None
+    try:
+        with connection.pipeline():
+            try:
+                for i, (sql, values) in enumerate(together.statements):
+                    sent.append(connection.execute(numbered(sql), values, prepare=_may_prepare(i)))
+            except psycopg.Error as error:
+                first = error
+    except psycopg.Error as error:
+        first = first or error
+    if first is not None:
+        raise first
+    return sent
+
+
+async def _asend(connection: Any, together: Together) -> list[Any]:
+    """Send statements in one turn, from async code; see `_send`."""
+    sent: list[Any] = []
+    first: psycopg.Error | None = None
+    try:
+        async with connection.pipeline():
+            try:
+                for i, (sql, values) in enumerate(together.statements):
+                    prepare = _may_prepare(i)
+                    sent.append(await connection.execute(numbered(sql), values, prepare=prepare))
+            except psycopg.Error as error:
+                first = error
+    except psycopg.Error as error:
+        first = first or error
+    if first is not None:
+        raise first
+    return sent
 
 
 def _has_rows(cursor: Any) -> bool:
@@ -298,11 +335,7 @@ async def aexecute(connection: Any, statement: Any) -> Any:
                     await cursor.executemany(numbered(statement.sql), statement.rows)
             return None
         if type(statement) is Together:
-            async with connection.pipeline():
-                sent = [
-                    await connection.execute(numbered(sql), p, prepare=_may_prepare(i))
-                    for i, (sql, p) in enumerate(statement.statements)
-                ]
+            sent = await _asend(connection, statement)
             return [await each.fetchall() if _has_rows(each) else [] for each in sent]
         cursor = await connection.execute(numbered(statement[0]), statement[1])
         return await cursor.fetchall() if _has_rows(cursor) else []
