@@ -394,6 +394,14 @@ def test_check_names_what_is_wrong_with_a_graph():
     assert kinds(Task(id="a", transitions=["nowhere"])) == [("unknown-target", "a")]
     assert kinds(Task(id="a", next_task=END), Task(id="b")) == [("unreachable", "b")]
     assert kinds(Task(id="a", transitions=["b"]), Task(id="b")) == [("no-end", "")]
+    hub = [Task(id="hub", transitions=["spoke", END]), Task(id="spoke")]
+    assert kinds(*hub) == []
+    assert kinds(*hub, record_history=False) == [("unrecorded", "hub")]
+    assert not Process(hub, record_history=False).check()[0].stops
+    line = [Task(id="a", transitions=["b"]), Task(id="b", next_task=END)]
+    assert kinds(*line, record_history=False) == []
+    loop = [Task(id="a", next_task="s"), ScriptTask(id="s", run=print, next_task="a")]
+    assert ("unrecorded", "a") in kinds(*loop, record_history=False)
     assert kinds(Task(id="a", omit=["nothing"])) == [("unknown-part", "a")]
     asking = Task(id="a", task_prompt="${prt(['goal', 'nothing'])} ${promptPart('goal')}")
     assert kinds(asking) == [("unknown-part", "a")]
@@ -584,7 +592,7 @@ def test_every_attempt_has_a_receipt_with_its_parts():
     assert first.request.max_input_tokens <= 5_000
     assert "errors" not in dict(first.parts)
     assert dict(second.parts).keys() == {
-        "system", "text", "outputFormat", "goal", "history", "errors", "taskPrompt",
+        "system", "text", "outputFormat", "goal", "history", "errors", "taskPrompt", "schema",
     }  # fmt: skip
     assert next(iter(dict(second.parts))) == "system"
     assert all(tokens > 0 for _, tokens in second.parts)

@@ -107,6 +107,12 @@ def test_a_run_that_is_ended_from_outside_goes_on_later(url: str, tmp_path: Path
         assert (outcome.status, outcome.steps) == ("cancelled", 1)
         info = await runs.info("r")
         assert (info.status, info.reason, info.steps) == ("cancelled", "enough", 1)
+        handle = runs.start(work(model), run_id="r", resume=True)
+        await model.asked.get()
+        model.answers.put_nowait("two")
+        await model.asked.get()
+        handle.cancel()
+        assert ((await handle).status, (await runs.info("r")).steps) == ("cancelled", 2)
         handle = runs.start(work(model), run_id="early")
         await model.asked.get()
         handle.finish_early()
@@ -114,7 +120,7 @@ def test_a_run_that_is_ended_from_outside_goes_on_later(url: str, tmp_path: Path
         assert (await runs.info("early")).status == "early"
 
     asyncio.run(asyncio.wait_for(scenario(), 30))
-    assert Runs(store).sync.resume(work(), "r").output == {"done": ["one", "did 1", "did 2"]}
+    assert Runs(store).sync.resume(work(), "r").output == {"done": ["one", "two", "did 2"]}
 
 
 def test_a_task_that_is_cancelled_leaves_the_run_to_others(tmp_path: Path):

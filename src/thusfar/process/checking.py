@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from thusfar.process.prompts import BUILT_IN, SAME
-from thusfar.process.routing import Finding, check_graph
-from thusfar.process.tasks import SubProcess, Task
+from thusfar.process.routing import Finding, Graph, check_graph
+from thusfar.process.tasks import AnyTask, SubProcess, Task
 from thusfar.process.templates import parts_named
 from thusfar.process.views import FRAGMENTS
 
@@ -26,7 +26,7 @@ def findings_of(process: Process, around: tuple[Process, ...]) -> list[Finding]:
         process: The process.
         around: The processes it is inside of.
     """
-    found = [*check_graph(process.graph), *_unknown_parts(process)]
+    found = [*check_graph(process.graph), *_unknown_parts(process), *_unrecorded(process)]
     for task in process.graph.tasks.values():
         if isinstance(task, SubProcess):
             if any(task.process is each for each in (*around, process)):
@@ -62,3 +62,32 @@ def _unknown_parts(process: Process) -> Iterator[Finding]:
         for name in sorted({*config.omit} - fragments):
             message = f"The mode {mode} omits {name}, which is no part of a prompt."
             yield Finding(kind="unknown-part", task_id="", message=message)
+
+
+def _unrecorded(process: Process) -> Iterator[Finding]:
+    """Find a task that a run may come back to with nothing recorded: work would be repeated."""
+    if process.record_history:
+        return
+    graph = process.graph
+    for task in graph.tasks.values():
+        if isinstance(task, Task) and _comes_back(graph, task):
+            message = f"A run may come back to {task.id}, and record_history is off."
+            yield Finding(kind="unrecorded", task_id=task.id, message=message)
+            return
+
+
+def _comes_back(graph: Graph, task: AnyTask) -> bool:
+    """Tell whether a way through the tasks leads from a task to itself."""
+    seen: set[str] = set()
+    waiting = [task.id]
+    while waiting:
+        here = graph.tasks[waiting.pop()]
+        behind = set(graph.exits(here))
+        if graph.returns(here):
+            behind |= {each.id for each in graph.tasks.values() if here.id in graph.exits(each)}
+        if task.id in behind:
+            return True
+        new = (behind & graph.tasks.keys()) - seen
+        seen |= new
+        waiting += new
+    return False

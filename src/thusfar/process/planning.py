@@ -37,7 +37,8 @@ class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
         task_id: The task.
         step: The step of the run, from 1.
         attempt: From 1.
-        parts: Tokens by part, each counted on its own, in order of first appearance.
+        parts: Tokens by part, each counted on its own, in order of first appearance; behind them
+            `schema`, where native structured output is asked for.
         history: What of the log is shown; `None` where the prompt shows no history.
         replaced: Lone surrogates of state or templates, which no wire can carry, that were
             replaced by U+FFFD.
@@ -249,4 +250,6 @@ def _sizes(
     for piece, tokens in zip(prompt.pieces, counts, strict=True):
         part = piece.part
         sizes[part] = sizes.get(part, 0) + tokens
+    if facts.schema is not None:
+        sizes["schema"] = facts.measure.tools((), facts.schema)
     return tuple(sizes.items())

@@ -14,14 +14,17 @@ import msgspec
 
 from thusfar.process.tasks import END, AnyTask, DecisionTask, Task
 
-FindingKind = Literal["unknown-target", "unreachable", "no-end", "unknown-part", "inside-itself"]
+FindingKind = Literal[
+    "unknown-target", "unreachable", "no-end", "unknown-part", "inside-itself", "unrecorded"
+]
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong with the definition of a process.
 
     Attributes:
-        kind: What it is. A run starts in spite of `unreachable` and `no-end`, and of no other.
+        kind: What it is. A run starts in spite of `unreachable`, `no-end` and `unrecorded`, and of
+            no other.
         task_id: The task it was found at; empty for the whole process.
         message: One sentence.
     """
@@ -33,7 +36,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stops(self) -> bool:
         """Whether a run is refused because of it."""
-        return self.kind not in ("unreachable", "no-end")
+        return self.kind not in ("unreachable", "no-end", "unrecorded")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

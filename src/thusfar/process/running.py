@@ -254,6 +254,18 @@ def _picked(process: Process) -> dict[str, Any]:
     return {name: values[name] for name in declared if name in values} if declared else values
 
 
+def finished_outcome(process: Process) -> Outcome:
+    """Write the outcome of a process that stands at its end."""
+    position = process.position
+    return Outcome(
+        status="finished",
+        output=output_of(process),
+        steps=position.steps,
+        calls=position.calls,
+        tokens=position.tokens,
+    )
+
+
 def _stopped(run: Run) -> Outcome:
     """Write the outcome of a run that was asked to stop."""
     control, position = run.control, run.process.position

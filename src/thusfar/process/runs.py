@@ -24,11 +24,10 @@ from thusfar.process.keeping import Keeper, exists
 from thusfar.process.outcomes import Outcome
 from thusfar.process.replaying import replay_steps
 from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
-from thusfar.process.running import output_of, require_idle, run_steps
+from thusfar.process.running import finished_outcome, require_idle, run_steps
 from thusfar.process.shelving import Erased
 from thusfar.process.snapshots import require_same
 from thusfar.process.tape import PromptMatching, Tape
-from thusfar.storage import runs as r
 from thusfar.storage.base import Store, check_id
 
 if TYPE_CHECKING:
@@ -109,8 +108,18 @@ class Runs:
         input: Input = None,  # noqa: A002 - the counterpart of output
         *,
         run_id: str,
+        resume: bool = False,
+        take_over: bool = False,
     ) -> RunHandle:
-        """Start a stored run with a handle to pause and end it; see `run`, `Process.start`."""
+        """Start a stored run with a handle to pause and end it; see `run`, `Process.start`.
+
+        Args:
+            process: The process.
+            input: Its input; none where the run is resumed.
+            run_id: The id of the run.
+            resume: Whether to go on with a run that there is, as `resume` does.
+            take_over: As for `resume`.
+        """
         import asyncio
 
         require_idle(process)
@@ -118,7 +127,11 @@ class Runs:
 
         async def whole() -> Outcome:
             with self._holding() as holder:
-                return await adriven(self._run_steps(process, input, run_id, holder, control))
+                if resume:
+                    steps = self._resume_steps(process, run_id, holder, take_over, control)
+                else:
+                    steps = self._run_steps(process, input, run_id, holder, control)
+                return await adriven(steps)
 
         return RunHandle(asyncio.create_task(whole()), control)
 
@@ -140,7 +153,7 @@ class Runs:
             ProcessRunningError: `PROCESS_RUNNING`, when the process runs.
         """
         with self._holding() as holder:
-            return await adriven(self._resume_steps(process, run_id, holder, take_over))
+            return await adriven(self._resume_steps(process, run_id, holder, take_over, None))
 
     async def list(
         self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0
@@ -289,13 +302,13 @@ class Runs:
     ) -> Steps[Outcome]:
         require_idle(process)
         keeper = self._keeper(process, check_id(run_id, "run id"), holder)
-        if (yield InStore(self.store, _row_steps(run_id))) is not None:
+        if (yield InStore(self.store, shelving.row_steps(run_id))) is not None:
             raise exists(run_id)
         tape = keeper.capture
         return (yield from run_steps(process, given, control=control, tape=tape, keeper=keeper))
 
     def _resume_steps(
-        self, process: Process, run_id: str, holder: str, take_over: bool
+        self, process: Process, run_id: str, holder: str, take_over: bool, control: Control | None
     ) -> Steps[Outcome]:
         require_idle(process)
         keeper = self._keeper(process, run_id, holder)
@@ -303,30 +316,16 @@ class Runs:
         require_same(process.id, row)
         if row.status == "finished":
             yield from keeper.load(process)
-            return _finished(process)
+            return finished_outcome(process)
         now = self.store.clock()
         until = now + int(keeper.lease_seconds * _MILLISECONDS)
         hold = shelving.hold_steps(run_id, holder, now=now, until=until, take_over=take_over)
         yield InStore(self.store, hold)
         yield from keeper.load(process)  # behind the lease nobody else moves it
-        tape = keeper.capture
-        return (yield from run_steps(process, None, tape=tape, keeper=keeper, begun=True))
-
-
-def _row_steps(run_id: str) -> Steps[r.RunRow | None]:
-    row: r.RunRow | None = yield r.ReadRun(run_id)
-    return row
-
-
-def _finished(process: Process) -> Outcome:
-    position = process.position
-    return Outcome(
-        status="finished",
-        output=output_of(process),
-        steps=position.steps,
-        calls=position.calls,
-        tokens=position.tokens,
-    )
+        again = run_steps(
+            process, None, control=control, tape=keeper.capture, keeper=keeper, begun=True
+        )
+        return (yield from again)
 
 
 class SyncRuns:
@@ -350,7 +349,7 @@ class SyncRuns:
     def resume(self, process: Process, run_id: str, *, take_over: bool = False) -> Outcome:
         """Go on with a run; see `Runs.resume`."""
         with self._runs._holding() as holder:
-            return driven(self._runs._resume_steps(process, run_id, holder, take_over))
+            return driven(self._runs._resume_steps(process, run_id, holder, take_over, None))
 
     def list(
         self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0

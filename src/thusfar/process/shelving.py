@@ -48,13 +48,19 @@ def not_found(run_id: str) -> RunNotFoundError:
     )
 
 
+def row_steps(run_id: str) -> Steps[r.RunRow | None]:
+    """Read the row of a run; `None` when there is none."""
+    row: r.RunRow | None = yield r.ReadRun(run_id)
+    return row
+
+
 def find_steps(run_id: str) -> Steps[r.RunRow]:
     """Read the row of a run.
 
     Raises:
         RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
     """
-    row: r.RunRow | None = yield r.ReadRun(check_id(run_id, "run id"))
+    row = yield from row_steps(check_id(run_id, "run id"))
     if row is None:
         raise not_found(run_id)
     return row
