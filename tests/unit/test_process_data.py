@@ -175,7 +175,7 @@ def everything() -> Process:
         id="a", title="A", description="does a", task_prompt="Do.", prompt="All: ${goal}",
         output=Order, state_updates="a", transitions=["b", Transition("c", "see", HOOKS["many"])],
         next_task="b", failure_task="d", max_retries=0, errors_primer="Wrong:", no_history=True,
-        omit=("goal",), interceptor=HOOKS["told"],
+        omit=("goal",), require_intent=True, interceptor=HOOKS["told"],
         history_summary="${output.number}", model=MODEL, before_commit=checked,
         process_outputs=checked, after_commit=checked,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from thusfar.errors import InvalidDefinitionError
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
@@ -163,6 +164,11 @@ def test_what_is_no_decision_is_refused():
 
     assert outcome.failure is not None
     assert outcome.failure.code == "INVALID_OPTIONS"
+
+
+def test_what_cannot_be_called_is_no_interceptor_of_a_task():
+    with pytest.raises(InvalidDefinitionError):
+        Task(id="a", interceptor="me")
 
 
 def test_a_call_that_is_forwarded_without_a_model_is_refused():

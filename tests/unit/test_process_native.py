@@ -227,6 +227,21 @@ def test_a_refused_choice_is_asked_for_again_with_the_reason(kind: type[Texts]) 
     assert "either choose or answer" in model.asked[3][0]
 
 
+@pytest.mark.parametrize("kind", [Objects, Texts])
+def test_a_choice_without_an_intent_is_refused_where_the_task_wants_one(kind: type[Texts]) -> None:
+    """W-19."""
+    events: list[Any] = []
+    model = kind(going(END, intent=" "), {"goTo": END}, going(END))
+    task = Task(id="hub", transitions=[END], require_intent=True)
+    process = Process([task], model=model, on_event=events.append)
+
+    process.run_sync().require()
+
+    told = [event.errors for event in events if isinstance(event, AnswerRefused)]
+    assert told == [("intent must say why.",)] * 2
+    assert process.history[0].intent == "why"
+
+
 def test_words_instead_of_a_choice_are_refused_and_what_they_cost_is_counted():
     events: list[Any] = []
     model = Scripted(

@@ -114,6 +114,8 @@ def _chosen(task: Task, value: Mapping[str, Any], visible: Sequence[Transition])
     targets = [edge.to for edge in visible]
     if not errors and texts[0] not in targets:
         errors.append(f"goTo must be one of: {', '.join(targets) or '(none is open now)'}.")
+    if not errors and task.require_intent and not texts[1].strip():
+        errors.append("intent must say why.")
     if errors:
         return Refused(errors=tuple(errors))
     return Chosen(go_to=texts[0], intent=texts[1], step_after=texts[2])

@@ -21,6 +21,7 @@ TASK: Final[Fields] = {
     "output": "schema",
     "state_updates": "updates",
     "transitions": "transitions",
+    "require_intent": "flag",
     "failure_task": "text",
     "max_retries": "whole",
     "errors_primer": "text",

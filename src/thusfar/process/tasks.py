@@ -181,6 +181,7 @@ class Task:
             Schema. `None`: any JSON object or text; with transitions, only a transition.
         state_updates: Where the outputs go: a path, or a mapping of paths to values.
         transitions: The edges the model may choose.
+        require_intent: Whether a choice without an intent is refused.
         next_task: The task behind it, or `END`.
         failure_task: The task behind it where it fails, with state and log as they were before.
             `None`: the process's error task.
@@ -208,6 +209,7 @@ class Task:
     output: Any = field(default=None, repr=False)
     state_updates: Updates = None
     transitions: Sequence[Transition | Mapping[str, Any] | str] = ()
+    require_intent: bool = False
     next_task: str | None = None
     failure_task: str | None = None
     max_retries: int | None = None
@@ -227,7 +229,7 @@ class Task:
         check_updates(self.state_updates, self.id)
         require_whole(f"Task {self.id}", "max_retries", self.max_retries, least=0)
         check_text("errors_primer", self.errors_primer, self.id)
-        for name in ("before_commit", "process_outputs", "after_commit"):
+        for name in ("interceptor", "before_commit", "process_outputs", "after_commit"):
             check_function(name, getattr(self, name), self.id)
         check_names("transitions", self.transitions, self.id)
         check_names("omit", self.omit, self.id)
