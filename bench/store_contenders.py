@@ -132,9 +132,9 @@ def chunks(length: int) -> Iterator[int]:
 def fill_thread(store: Store, length: int) -> None:
     """Make a thread long; most of it in groups of 1,000, the newest messages one by one."""
     thread = Thread("t", store=store).sync
-    group = [MESSAGES[index % len(MESSAGES)] for index in range(FILLED)]
+    following = turning(MESSAGES)
     for size in chunks(length):
-        thread.append(group[:size])
+        thread.append([following() for _ in range(size)])
 
 
 def of_thread(store: Store) -> Contender:

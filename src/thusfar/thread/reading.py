@@ -213,8 +213,8 @@ def _entries(
     entries: list[Entry] = []
     group = ""
     for row, message in zip(rows, decode_all(rows), strict=True):
-        message_id = (message and message.id) or id_of(row)
-        if not (row.at and group):
+        message_id = row.message_id or id_of(row)
+        if not row.at or not group:
             group = message_id
         entry = Entry(
             kind="message",

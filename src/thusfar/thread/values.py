@@ -37,7 +37,7 @@ class ThreadCommit(msgspec.Struct, frozen=True, kw_only=True):
     replayed: bool = False
 
 
-class Variant(msgspec.Struct, frozen=True, kw_only=True):
+class Variant(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """The place of a message among its siblings: other messages at the same position.
 
     Attributes:
@@ -53,7 +53,7 @@ class Variant(msgspec.Struct, frozen=True, kw_only=True):
     next: str | None
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class Entry(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """One place of a path.
 
     Attributes:
