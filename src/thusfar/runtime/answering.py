@@ -150,7 +150,7 @@ class _Recall:
 def _ran(made: Tool | None, call: ToolCall, planned: Planned | None) -> Steps[Message]:
     """Run one call; what goes wrong is told to the model."""
     if made is None:
-        if planned is None or call.name != RECALL:
+        if planned is None or call.name != RECALL or not planned.offers_recall:
             return result_message(call, "There is no tool of this name.", is_error=True)
         try:
             return result_message(call, (yield _Recall(planned, call.arguments)))

@@ -13,12 +13,14 @@ from thusfar.artifacts import identity_of
 from thusfar.budget import DEFAULT_OVERHEAD, Limits, limits
 from thusfar.capacity import ModelCapacity, capacity_of
 from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, ordered
-from thusfar.errors import OptionsError, TranscriptError
+from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.models.port import takes_any_input
 from thusfar.planner.facts import Calibration, RequestFacts, Source, SummaryModel
 from thusfar.planner.ladders import entry_id, one_policy, split_use, summary_options
+from thusfar.planner.recall import RECALL
 from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.defining import may_offload, tool_names, tools_of
 from thusfar.summaries.values import OUTPUT_ROOM
 from thusfar.tokens import Measure, measure_for
 
@@ -173,6 +175,7 @@ def facts_of_request(
     bounds = _limits(said, sized_as, capacity, measure, calibration)
     policies, entries = split_use(said.use)
     policy = one_policy([*policies, *([] if said.policy is None else [said.policy])])
+    _require_recall_free(said, policy, entries)
     models: dict[str, Any] = {}
     summary = None
     if isinstance(policy, ManagedHistory):
@@ -216,6 +219,25 @@ def facts_of_request(
         track=track,
     )
     return facts, models
+
+
+def _require_recall_free(said: PlanArguments, policy: Any, entries: Sequence[Any]) -> None:
+    """Check that no tool of the author has the name of the one that reads back what was offloaded.
+
+    Raises:
+        RequestCompositionError: `INVALID_COMPOSITION`, where a request may offer both.
+    """
+    offloads = isinstance(policy, ManagedHistory) and policy.options.offload
+    if not offloads and not any(map(may_offload, entries)):
+        return
+    tools = [*said.tools, *(tool for entry in entries for tool in tools_of(entry))]
+    if any(RECALL in tool_names(tool) for tool in tools):
+        message = "A tool has the name recall, which the tool for offloaded text has."
+        raise RequestCompositionError(
+            message,
+            fix="Give the tool another name, or offload nothing.",
+            diagnostics=(Diagnostic(code="INVALID_LADDER", message=message),),
+        )
 
 
 def _history_model(

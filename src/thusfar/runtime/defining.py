@@ -11,7 +11,7 @@ from dataclasses import is_dataclass, replace
 from typing import Any, Final, NamedTuple
 
 from thusfar.dialects.base import plain
-from thusfar.planner.contributors import Context
+from thusfar.planner.contributors import Context, Offload, Offloadable
 
 _DECLARED: Final = ("function_declarations", "functionDeclarations")
 _SCHEMAS: Final = ("parameters_json_schema", "parametersJsonSchema", "parameters")
@@ -141,6 +141,20 @@ def _lower_case(schema: Any) -> Any:
     return made
 
 
+def tool_names(tool: Any) -> tuple[str, ...]:
+    """Find the names that a tool definition declares; none for a tool of the provider's own."""
+    declared = next(filter(None, (_field(tool, name) for name in _DECLARED)), None)
+    if isinstance(declared, list | tuple):
+        return tuple(name for each in declared for name in tool_names(each))
+    inner = _field(tool, "function") or _field(tool, "toolSpec") or tool
+    name = _field(inner, "name")
+    return (name,) if isinstance(name, str) and name else ()
+
+
+def _field(tool: Any, name: str) -> Any:
+    return tool.get(name) if isinstance(tool, dict) else getattr(tool, name, None)
+
+
 # Contributors bring tools too, however they are wrapped.
 
 
@@ -151,6 +165,14 @@ def tools_of(entry: Any) -> Iterator[Any]:
     held = [getattr(entry, name, None) for name in _OUTER]
     for inner in (*(each for each in held if each is not None), *getattr(entry, "sources", ())):
         yield from tools_of(inner)
+
+
+def may_offload(entry: Any) -> bool:
+    """Tell whether a reference may stand for a contributor."""
+    if isinstance(entry, Offload | Offloadable):
+        return True
+    inner = [getattr(entry, name, None) for name in _OUTER]
+    return any(may_offload(each) for each in inner if each is not None)
 
 
 def with_tools(entry: Any, write: Callable[[Sequence[Any]], Sequence[Any]]) -> Any:

@@ -24,6 +24,7 @@ from thusfar.models.port import ModelReply, Replied, Usage
 from thusfar.planner.recall import RECALL
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.accepting import Rejected, accepted_output, correction, rejected
+from thusfar.runtime.defining import tool_names
 from thusfar.runtime.execution import (
     TAIL,
     Ask,
@@ -36,7 +37,6 @@ from thusfar.runtime.execution import (
     StoreTurn,
     Taken,
 )
-from thusfar.runtime.hooks import tool_names
 from thusfar.runtime.pending import (
     call_names,
     calls_wait,
@@ -205,7 +205,8 @@ class Turn:
         waiting: list[ToolCall] = []
         running: list[tuple[Tool | None, ToolCall]] = []
         for (made, call), needs in zip(chosen, needed, strict=True):
-            elsewhere = made is None and call.name in offered and call.name != RECALL
+            own = call.name == RECALL and planned.offers_recall
+            elsewhere = made is None and call.name in offered and not own
             if elsewhere or needs or waits_behind(call, waiting):
                 waiting.append(call)
             else:

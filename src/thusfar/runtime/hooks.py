@@ -25,11 +25,10 @@ from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.calling import acall_within, call_within
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.counting import ProviderCount
-from thusfar.runtime.defining import on_wire, tools_of, with_tools
+from thusfar.runtime.defining import on_wire, tool_names, tools_of, with_tools
 from thusfar.runtime.step_context import StepContext
 from thusfar.runtime.tools import definitions, toolbox
 
-_DECLARED: Final = ("function_declarations", "functionDeclarations")
 HOOK_SECONDS: Final = 30.0  # what it may take; the user is waiting
 
 
@@ -220,20 +219,6 @@ def evidence_of(seen: StepContext, amendment: Any) -> StepEvidence:
         budget=made.budget is not None,
         resources=seen.resources.seen,
     )
-
-
-def tool_names(tool: Any) -> tuple[str, ...]:
-    """Find the names that a tool definition declares; none for a tool of the provider's own."""
-    declared = next(filter(None, (_field(tool, name) for name in _DECLARED)), None)
-    if isinstance(declared, list | tuple):
-        return tuple(name for each in declared for name in tool_names(each))
-    inner = _field(tool, "function") or _field(tool, "toolSpec") or tool
-    name = _field(inner, "name")
-    return (name,) if isinstance(name, str) and name else ()
-
-
-def _field(tool: Any, name: str) -> Any:
-    return tool.get(name) if isinstance(tool, dict) else getattr(tool, name, None)
 
 
 def invalid(message: str) -> RequestCompositionError:

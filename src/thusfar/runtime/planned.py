@@ -13,6 +13,7 @@ from thusfar.dialects.placement import Placed
 from thusfar.errors import HistoryError, OptionsError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
+from thusfar.planner.recall import recall_tool
 from thusfar.planner.receipt import Inspection, RequestReceipt, StepEvidence
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
@@ -162,6 +163,11 @@ class Planned:
     def functions(self) -> Mapping[str, Any]:
         """The tools that a hook gave, by name; `None` each for one that is run elsewhere."""
         return self._arguments.functions
+
+    @property
+    def offers_recall(self) -> bool:
+        """Whether the tool `recall` is offered, which reads back what is sent in short."""
+        return recall_tool(self._edge.facts.tool_wire) in self.tools
 
     def inspect(self) -> Inspection:
         """The evidence behind the receipt."""

@@ -17,10 +17,9 @@ from thusfar.messages import Message, Text
 from thusfar.models.resolving import resolve_model
 from thusfar.runtime.collecting import dialect_of
 from thusfar.runtime.counting import ProviderCount
-from thusfar.runtime.defining import tools_of, with_tools
+from thusfar.runtime.defining import tool_names, tools_of, with_tools
 from thusfar.runtime.edge import Runtime
 from thusfar.runtime.execution import MAX_RETRIES, MAX_STEPS, Execution, GenerateOptions
-from thusfar.runtime.hooks import tool_names
 from thusfar.runtime.prompts import (
     Prompt,
     as_prompt,

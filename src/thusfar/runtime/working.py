@@ -257,11 +257,11 @@ class InFlight:
             if other is None:
                 self._running[key] = mine
         if other is not None:
-            return _as_joined(await asyncio.shield(asyncio.wrap_future(other.future)))
+            return _as_joined(await _outcome(other.future))
         task = asyncio.get_running_loop().create_task(self._task(key, mine, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        return await asyncio.shield(asyncio.wrap_future(mine.future))
+        return await _outcome(mine.future)
 
     def joinable(self, key: str, *, blocking: bool) -> bool:
         """Tell whether work on a summary can be waited for.
@@ -288,7 +288,7 @@ class InFlight:
             other = self._running.get(key)
         if other is None:
             return None
-        return _as_joined(await asyncio.shield(asyncio.wrap_future(other.future)))
+        return _as_joined(await _outcome(other.future))
 
     async def _task(self, key: str, mine: _Running, work: Work) -> None:
         try:
@@ -325,6 +325,13 @@ class InFlight:
         """Wait until all work in flight here has ended."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
+
+
+async def _outcome(future: Future[Prepared]) -> Prepared:
+    """Wait for work; a waiter that gives up leaves it alone, and its failure to the others."""
+    waited = asyncio.wrap_future(future)
+    waited.add_done_callback(lambda done: done.cancelled() or done.exception())
+    return await asyncio.shield(waited)
 
 
 def interrupted() -> SummaryFailedError:
