@@ -42,11 +42,12 @@ from thusfar.thread.paths import (
     id_of,
     is_start,
     live_thread,
+    newest_range,
     node_at,
+    older_range,
     on_path,
     parent_of,
     place_at,
-    ranges,
     require_boundary,
 )
 from thusfar.thread.preparing import Messages, Prepared, prepare, prepare_one, same_content
@@ -263,25 +264,32 @@ def head_at(head: HeadRow, row: NodeRow | None, at: int) -> HeadRow:
 
 def left_behind(ctx: Context, head: HeadRow, node: int, depth: int) -> Steps[tuple[q.PutLeaf, ...]]:
     """Remember the path that a head leaves when what follows is built on another node."""
-    old = yield from ranges(head.node, head.depth)
-    new = yield from ranges(node, depth)
-    start = first_apart(old[::-1], new[::-1])
+    old = yield from newest_range(head.node, head.depth)
+    new = yield from newest_range(node, depth)
+    start = yield from _first_apart(old, new)
     return (q.PutLeaf(LeafRow(start, ctx.thread_id, head.node)),) if start else ()
 
 
-def first_apart(old: list[Range], new: list[Range]) -> int:
+def _first_apart(old: Range | None, new: Range | None) -> Steps[int]:
     """Find the first node of one path that is not on another; 0 when there is none.
 
+    Both are walked back from their ends until they run through one branch, so that the cost is
+    that of what they do not share.
+
     Args:
-        old: Ranges of the one path, oldest first.
-        new: Ranges of the other, oldest first.
+        old: The newest range of the one path; `None` at the root.
+        new: The newest range of the other.
     """
-    for i, mine in enumerate(old):
-        if i >= len(new) or new[i].low != mine.low:
-            return mine.low
-        if new[i].high < mine.high:
-            return new[i].high + 1
-    return 0
+    start = 0  # of what is known not to be shared
+    while old is not None and (new is None or old.low != new.low):
+        if new is not None and new.depth >= old.depth:
+            new = yield from older_range(new)
+        else:
+            start = old.low
+            old = yield from older_range(old)
+    if old is not None and new is not None and new.high < old.high:
+        return new.high + 1
+    return start
 
 
 def fork_steps(ctx: Context, clock: Clock, owner: str, at_message: str | None) -> Steps[None]:
