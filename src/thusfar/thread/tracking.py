@@ -16,8 +16,8 @@ from typing import Final
 
 import msgspec
 
-from thusfar.codec import ROOT_CHAIN, digested
-from thusfar.errors import CorruptRecordError, InvalidGroupError
+from thusfar.codec import ROOT_CHAIN, digested, json_text, parse_json
+from thusfar.errors import CorruptRecordError, InvalidGroupError, TranscriptError
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Facts, Link, facts_of
 from thusfar.messages import Message, Text
 from thusfar.storage.rows import (
@@ -126,9 +126,14 @@ def pending_calls(text: str) -> tuple[Pending, ...]:
     Raises:
         CorruptRecordError: `CORRUPT_RECORD`.
     """
+    if not text:
+        return ()
     try:
-        return _pendings.decode(text) if text else ()
-    except msgspec.MsgspecError as error:
+        try:
+            return _pendings.decode(text)
+        except msgspec.DecodeError:  # only our own parser reads half of a surrogate pair
+            return msgspec.convert(parse_json(text), tuple[Pending, ...])
+    except (msgspec.MsgspecError, TranscriptError) as error:
         raise CorruptRecordError(
             "The open calls of a message could not be read.",
             fix="Run verify on the thread and restore it from a backup or an export.",
@@ -354,8 +359,5 @@ class _Walk:
         calls = [(call_id, name, since) for call_id, name, _, since in self.pending]
         try:
             return msgspec.json.encode(calls).decode()
-        except UnicodeEncodeError:
-            raise InvalidGroupError(
-                "A call left open had an id or name with half of a surrogate pair.",
-                fix="Close the call in the same group, or give it an id of whole characters.",
-            ) from None
+        except UnicodeEncodeError:  # half of a surrogate pair is written as an escape
+            return json_text(calls)

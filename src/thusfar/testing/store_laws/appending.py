@@ -83,6 +83,28 @@ def any_text_comes_back_character_by_character(store: Store) -> None:
     sound(told)
 
 
+def a_call_of_any_id_and_name_is_stored_and_answered(store: Store) -> None:
+    """NUL and lone surrogates too, in one group and in an open one; an export has them as well."""
+    told = thread(store)
+    for i, odd in enumerate(("nul\0", "half \ud800", "line\u2028\x85\x1b", "\ufffe\U0010ffff")):
+        call = Message(
+            "assistant", (ToolCall(odd, odd),), name=odd, id=f"a{i}", metadata={odd: odd}
+        )
+        told.append([call, result(f"t{i}", odd, odd)])
+        told.append(Message("assistant", (ToolCall(odd, odd),), id=f"b{i}"), open=True)
+        told.append(user(f"u{i}", odd))
+        told.append(result(f"r{i}", odd, odd))
+        told.regenerate(f"u{i}", user(f"v{i}"))
+        told.append(result(f"s{i}", odd))
+        assert told.read(at=f"a{i}").messages[-1] == call
+        sound(told)
+    copy = thread(store, "copy")
+    copy.import_(told.export())
+    assert copy.export().split("\n")[1:] == told.export().split("\n")[1:]
+    assert copy.read().messages == told.read().messages
+    sound(copy)
+
+
 def numbers_and_key_order_of_arguments_are_kept(store: Store) -> None:
     """Arguments are the text received: neither sorted nor rewritten."""
     arguments = '{"b": 1E400, "a": 0.10, "a": 12345678901234567890123}'
