@@ -200,6 +200,17 @@ def test_a_model_without_native_output_is_asked_the_same_in_text(kind: type[Text
     assert not any(schema for _, schema in text.asked)
 
 
+def test_words_about_the_format_can_be_left_out():
+    model = Objects(going(END))
+    task = Task(id="a", output=Note, transitions=[END], omit=["outputFormat", "transitionsPrimer"])
+
+    Process([task], model=model).run_sync().require()
+
+    ((prompt, schema),) = model.asked
+    assert prompt.strip() == "Next tasks:\n- END: finish"
+    assert len(schema["anyOf"]) == 2
+
+
 def test_definitions_of_the_output_stand_where_references_look_for_them():
     model = Objects(going("hub"), going("note"), {"text": "a"})
     choosing(model, start="note").run_sync().require()

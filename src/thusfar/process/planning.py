@@ -176,14 +176,16 @@ def _planned(
     try:
         sealed: Sealed = drive(plan_steps(facts), _no_question)
     except RequestTooLargeError as error:
-        _name_largest(error, _sizes(prompt, texts, facts))
+        schema_tokens = facts.measure.tools((), facts.schema)
+        _name_largest(error, _sizes(prompt, texts, facts, schema_tokens))
         raise
+    schema_tokens = dict(sealed.inspection.breakdown).get("schema", 0)
     receipt = StepReceipt(
         request=sealed.receipt,
         task_id=moment.task.id,
         step=step,
         attempt=attempt,
-        parts=_sizes(prompt, texts, facts),
+        parts=_sizes(prompt, texts, facts, schema_tokens),
         history=log.part(collapsed=prompt.collapsed) if prompt.shows_history else None,
         replaced=prompt.replaced,
     )
@@ -241,7 +243,7 @@ def _no_question(question: Any) -> Any:
 
 
 def _sizes(
-    prompt: AttemptPrompt, texts: tuple[str, ...], facts: RequestFacts
+    prompt: AttemptPrompt, texts: tuple[str, ...], facts: RequestFacts, schema_tokens: int
 ) -> tuple[tuple[str, int], ...]:
     if facts.measure.counts_messages:
         return ()
@@ -250,6 +252,6 @@ def _sizes(
     for piece, tokens in zip(prompt.pieces, counts, strict=True):
         part = piece.part
         sizes[part] = sizes.get(part, 0) + tokens
-    if facts.schema is not None:
-        sizes["schema"] = facts.measure.tools((), facts.schema)
+    if schema_tokens:
+        sizes["schema"] = schema_tokens
     return tuple(sizes.items())
