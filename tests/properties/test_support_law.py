@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import pytest
@@ -46,6 +46,7 @@ CHAINS = chain_over(TALK)
 THUSFAR = dialect("thusfar")
 KEPT_UP = (summarize.rolling(), summarize.hierarchical(), summarize.adaptive())
 SIZES = [WORDS.text(quoted([(i, message)])) for i, message in enumerate(TALK)]
+TOTALS = list(accumulate(SIZES, initial=0))
 
 
 def willing(prompt: str, share: int) -> int:
@@ -54,7 +55,9 @@ def willing(prompt: str, share: int) -> int:
     return max(1, min(int(ASKED.findall(prompt)[-1]) * share // 100, read * 85 // 100))
 
 
-def spend(strategy: Any, ends: list[int], most: int, share: int) -> tuple[Artifact, int, int]:
+def spend(
+    strategy: Any, ends: list[int], most: int, share: int, fits: int | None = None
+) -> tuple[Artifact, int, int]:
     """Refresh at each of these places; count what went to the model and came back."""
     options = SummaryOptions(strategy=strategy, max_tokens=most)
     identity = identity_of(options, model="scripted")
@@ -69,12 +72,13 @@ def spend(strategy: Any, ends: list[int], most: int, share: int) -> tuple[Artifa
             chain=CHAINS[end - 1],
             messages=end,
             turns=tuple(
-                (low, sum(SIZES[low:high]))
+                (low, TOTALS[high] - TOTALS[low])
                 for low, high in zip(borders, [*borders[1:], end], strict=True)
             ),
             options=options,
             measure=WORDS,
             base=artifact,
+            fits=fits,
         )
 
         def reply(question: Any) -> Any:
@@ -116,12 +120,25 @@ def test_many_small_refreshes_stay_within_the_law(strategy: Any, step: int, shar
 @pytest.mark.parametrize("strategy", KEPT_UP, ids=lambda strategy: strategy.kind)
 def test_a_whole_conversation_of_5000_messages_stays_within_the_law_at_its_worst(strategy: Any):
     """Every text is as long as it may be: merging is paid for by what segments may not hold."""
-    check_law(strategy, list(range(48, MESSAGES, 48)), 240, 100)
+    check_law(strategy, list(range(96, MESSAGES, 96)), 240, 100)
 
 
-def check_law(strategy: Any, ends: list[int], most: int, share: int) -> None:
+@pytest.mark.parametrize("strategy", KEPT_UP[1:], ids=lambda strategy: strategy.kind)
+@pytest.mark.parametrize(("texts", "share"), [(1, 100), (2, 40), (5, 100)])
+def test_a_summary_stays_within_the_room_of_its_request_and_within_the_law(
+    strategy: Any, texts: int, share: int
+):
+    """It would else grow with every eighth range, until no request held it any more."""
+    artifact = check_law(strategy, list(range(96, MESSAGES, 96)), 240, share, 240 * texts)
+
+    assert sum(segment.tokens for segment in artifact.segments) <= 240 * (texts + 1)
+
+
+def check_law(
+    strategy: Any, ends: list[int], most: int, share: int, fits: int | None = None
+) -> Artifact:
     last = ends[-1]
-    artifact, output, _ = spend(strategy, ends, most, share)
+    artifact, output, _ = spend(strategy, ends, most, share, fits)
 
     n = sum(SIZES[:last])
     mean_range = n / artifact.ranges
@@ -129,10 +146,11 @@ def check_law(strategy: Any, ends: list[int], most: int, share: int) -> None:
     assert artifact.messages == last
     assert artifact.source_tokens == n, "a range was sent twice or left out"
     assert artifact.spent_tokens <= law
-    if strategy.kind == "adaptive":
+    if strategy.kind == "adaptive" and fits is None:
         assert all(s.generation <= 6 + s.level for s in artifact.segments), "drifted too far"
     assert output <= artifact.spent_tokens
     assert [s.start for s in artifact.segments] == [0, *(s.end for s in artifact.segments[:-1])]
+    return artifact
 
 
 def test_regenerate_costs_the_whole_range_each_time_and_digest_nothing():
@@ -236,6 +254,17 @@ def test_a_refresh_ahead_is_worth_two_summaries_so_that_all_cost_at_most_as_much
     assert talked.sent <= newest.spent_tokens
     marks = [receipt.input_tokens > most * 3 // 4 for receipt in talked.receipts[-100:]]
     assert sum(marks) > 80, "no request was pressed"
+
+
+@pytest.mark.parametrize("strategy", KEPT_UP, ids=lambda strategy: strategy.kind)
+def test_a_conversation_goes_on_however_small_the_window_is(strategy: Any):
+    """The room beside the exact part holds one text of the summary, and never eight."""
+    talked = Talked(strategy, most=2_600, max_tokens=240, messages=1_200, at_once=12)
+
+    assert all(receipt.input_tokens <= 2_600 for receipt in talked.receipts)
+    assert talked.newest.source_tokens == sum(SIZES[: talked.newest.messages])
+    n = talked.newest.source_tokens
+    assert talked.newest.spent_tokens <= n + 2 * 240 * talked.newest.ranges
 
 
 def test_a_receipt_states_how_far_an_adaptive_summary_has_drifted_and_what_bounds_it():

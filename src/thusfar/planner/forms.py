@@ -304,14 +304,13 @@ class Forms:
         """Key of the summary up to the cut."""
         return artifact_key(identity, self.chain(self.cut - 1))
 
-    def job(self, base: Artifact | None) -> SummaryJob | None:
+    def job(self, base: Artifact | None, *, fits: int | None = None) -> SummaryJob | None:
         """The summary up to the cut; `None` where no model could make it."""
         model = self.facts.summary
         if model is None or not model.callable or not self.coverable():
             return None
-        covered = self.cut - self.system
         chain = self.chain(self.cut - 1)
-        begin = base.messages if base is not None else 0
+        begin = base.messages if base else 0
         anew = model.identity.native or model.identity.strategy == "regenerate"
         whole = anew or self.summary.keep_user is not None
         adapts = model.identity.strategy == "adaptive"
@@ -321,13 +320,14 @@ class Forms:
             key=artifact_key(model.identity.digest, chain),
             identity=model.identity,
             chain=chain,
-            messages=covered,
+            messages=self.cut - self.system,
             turns=self._turns(begin),
             options=self.summary,
             measure=model.measure,
             base=base,
             room=model.room,
             kept_user=self.kept_user(),
+            fits=fits,
         )
 
     def _look_back(self, position: int) -> None:

@@ -24,6 +24,7 @@ from thusfar.planner.questions import AskInFlight, FindArtifacts, Found
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.projection import project_recent
 from thusfar.receipt import HistoryReceipt
+from thusfar.summaries.rendering import fenced_summary
 from thusfar.tokens import TokenCount
 
 HISTORY = "history"
@@ -191,6 +192,25 @@ def find_artifacts(forms: Forms, identity: str) -> Steps[Found]:
             return Found(artifacts=found.artifacts, damaged=tuple(damaged))
         low, size = low + size, size * 2
     return Found(damaged=tuple(damaged))
+
+
+def room_for_summary(forms: Forms, beside: int) -> int | None:
+    """Say how large a summary may become, so that the next request stays below its mark.
+
+    Args:
+        forms: The forms of the history.
+        beside: The least that the rest of the request takes. Unit: tokens.
+
+    Returns:
+        At least what one text may have; `None` where nothing is limited.
+    """
+    limits = forms.facts.limits
+    mark = limits.max if limits.prepare_at is None else limits.prepare_at
+    if mark is None:
+        return None
+    frame = fenced_summary("", first=0, last=len(forms.messages), strategy="hierarchical-1")
+    taken = beside + forms.least_summary() + forms.measure.text(frame)
+    return max(forms.summary.max_tokens, mark - taken)
 
 
 def use_artifact(history: History, artifact: Artifact) -> Rung | None:

@@ -21,6 +21,7 @@ from thusfar.planner.histories import (
     extend_ladder,
     history_of,
     prefer_prefix,
+    room_for_summary,
     use_artifact,
 )
 from thusfar.planner.ladders import Shown, ladders_of, summarised_rung
@@ -35,7 +36,7 @@ from thusfar.planner.questions import (
     ReadMessages,
     Unprepared,
 )
-from thusfar.planner.refusing import not_shorter, too_large, unavailable
+from thusfar.planner.refusing import not_shorter, smallest_total, too_large, unavailable
 from thusfar.planner.sealing import Assembled, Sealed, assemble, seal
 from thusfar.planner.selection import Floor, Ladder, Rung, Selection, select, total
 from thusfar.receipt import ReceiptWarning
@@ -204,7 +205,8 @@ class Plan:
         if of_history:
             assert forms is not None
             newest = self.history.artifacts[0] if self.history.artifacts else None
-            job = forms.job(newest)
+            beside = smallest_total(self.others, self.fixed)
+            job = forms.job(newest, fits=room_for_summary(forms, beside))
         if job is None:
             rung.state = "unavailable"
             return False

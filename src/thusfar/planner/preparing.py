@@ -13,11 +13,12 @@ from typing import Any, Final
 from thusfar.artifacts import Artifact
 from thusfar.drive import Steps
 from thusfar.planner.facts import RequestFacts
-from thusfar.planner.histories import History, find_artifacts, history_of
+from thusfar.planner.histories import History, find_artifacts, history_of, room_for_summary
 from thusfar.planner.ladders import ladders_of
 from thusfar.planner.pages import NeedMessages
 from thusfar.planner.planning import fixed_parts
 from thusfar.planner.questions import Prepare, Prepared, ReadMessages
+from thusfar.planner.refusing import smallest_total
 
 LEAST_REFRESH: Final = 2  # accepted texts that a new range is worth: refreshes then cost at most n
 
@@ -48,8 +49,9 @@ def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
     forms = history.forms
     if forms is None or not forms.coverable() or facts.summary is None:
         return None
-    fixed = sum(fixed_parts(facts).values())
-    fixed += sum(ladder.rungs[0].tokens for ladder in ladders_of(facts.use, facts))
+    fixed, others = sum(fixed_parts(facts).values()), ladders_of(facts.use, facts)
+    beside = smallest_total(others, fixed)
+    fixed += sum(ladder.rungs[0].tokens for ladder in others)
     mark = facts.limits.prepare_at
     if not force and (mark is None or fixed + forms.full().tokens <= mark):
         return None
@@ -67,7 +69,7 @@ def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
         gained = forms.weigh(((forms.system + begin, forms.cut),))
         if gained < LEAST_REFRESH * forms.summary.max_tokens:
             return None
-    job = forms.job(newest)
+    job = forms.job(newest, fits=room_for_summary(forms, beside))
     if job is None:
         return None
     answer: Any = yield Prepare(job=job, read=forms.read)

@@ -51,6 +51,16 @@ class Work:
     clipped: int = 0
     support: list[str] = field(default_factory=list)
 
+    @property
+    def tokens(self) -> int:
+        """Tokens of all segments."""
+        return sum(segment.tokens for segment in self.segments)
+
+    @property
+    def saved(self) -> int:
+        """What the law of support tokens allows and was not spent."""
+        return self.source + 2 * self.job.options.max_tokens * self.ranges - self.spent
+
     def ask(
         self,
         purpose: Purpose,

@@ -18,8 +18,6 @@ import msgspec
 from thusfar.artifacts import KEPT_SUPERSEDED, LINKED_SUPPORT, Artifact, Segment, SourceArtifact
 from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
-from thusfar.messages import Message
-from thusfar.summaries.accepting import accepted, failed
 from thusfar.summaries.asking import Work, room_for_data
 from thusfar.summaries.chunks import Chunk, chunks_of, whole_range
 from thusfar.summaries.instructions import (
@@ -28,17 +26,12 @@ from thusfar.summaries.instructions import (
     source_prompt,
     update_prompt,
 )
-from thusfar.summaries.rendering import masked
+from thusfar.summaries.native import make_natively
 from thusfar.summaries.values import (
     CHUNK_TOKENS,
     MERGE_WIDTH,
-    NativeCall,
-    ReadRange,
-    Reason,
     SourceJob,
     SummaryJob,
-    SupportAnswer,
-    SupportFailure,
 )
 
 # A level merges eight segments of at most 7/8 of the limit: over all levels a range then costs at
@@ -55,7 +48,7 @@ def make_summary(job: SummaryJob) -> Steps[Artifact]:
     """
     work = Work(job)
     if job.identity.native:
-        yield from _native(work, job)
+        yield from make_natively(work, job)
         return _artifact(work, job)
     if job.base is not None and job.options.strategy.kind != "regenerate":
         _continue(work, job.base)
@@ -170,13 +163,21 @@ def _segment_limit(job: SummaryJob) -> int:
 def _grow(work: Work, job: SummaryJob) -> Steps[None]:
     """Add a segment a range, and merge where eight of a level stand in a row."""
     most = _segment_limit(job)
-    for chunk in (yield from chunks_of(job, _covered(work), most=room_for_data(job, carried=0))):
+    yield from _settle(work, most)
+    for chunk in (yield from chunks_of(job, _covered(work), most=room_for_data(job, carried=most))):
         _took(work, chunk)
         yield from _add(work, chunk, most)
 
 
 def _add(work: Work, chunk: Chunk, most: int) -> Steps[None]:
-    """Put a range behind the segments as one of its own."""
+    """Put a range behind the segments as one of its own, where the request has room for one."""
+    fits = work.job.fits
+    if fits is not None and work.tokens + most > fits:
+        spare = work.saved - chunk.tokens - 2 * most
+        yield from _shrink(work, most, to=fits - most, spare=spare)
+        if work.segments and work.tokens + most > fits:
+            work.segments[-1] = yield from _extended(work, work.segments[-1], chunk, most)
+            return
     try:
         work.segments.append((yield from _leaf(work, chunk, most)))
     except SummaryFailedError as error:
@@ -192,29 +193,58 @@ def _merge(work: Work, most: int) -> Steps[None]:
         row = work.segments[-MERGE_WIDTH:]
         if len({segment.level for segment in row}) > 1:
             return
-        carried = sum(segment.tokens for segment in row)
-        text, tokens = yield from work.ask(
-            "merge",
-            merge_prompt(tuple(segment.text for segment in row), most=most),
-            cost=carried,
-            most=most,
-            replaced=carried,
-            span=(row[0].start, row[-1].end),
-        )
-        merged = Segment(
-            start=row[0].start,
-            end=row[-1].end,
-            text=text,
-            tokens=tokens,
-            level=row[0].level + 1,
-            generation=max(segment.generation for segment in row) + 1,
-        )
-        work.segments[-MERGE_WIDTH:] = [merged]
+        work.segments[-MERGE_WIDTH:] = [(yield from _merged(work, row, most))]
+
+
+def _merged(work: Work, row: Sequence[Segment], most: int) -> Steps[Segment]:
+    """Write one text for segments that follow each other."""
+    carried = sum(segment.tokens for segment in row)
+    text, tokens = yield from work.ask(
+        "merge",
+        merge_prompt(tuple(segment.text for segment in row), most=most),
+        cost=carried,
+        most=most,
+        replaced=carried,
+        span=(row[0].start, row[-1].end),
+    )
+    return Segment(
+        start=row[0].start,
+        end=row[-1].end,
+        text=text,
+        tokens=tokens,
+        level=max(segment.level for segment in row) + 1,
+        generation=max(segment.generation for segment in row) + 1,
+    )
+
+
+def _settle(work: Work, most: int) -> Steps[None]:
+    """Merge what was made for a request with more room; what is made here never asks for it."""
+    if work.job.fits is not None:
+        yield from _shrink(work, most, to=work.job.fits + most)
+
+
+def _shrink(work: Work, most: int, *, to: int, spare: int | None = None) -> Steps[None]:
+    """Merge the oldest segments until all of them have so many tokens.
+
+    Args:
+        work: The work.
+        most: Most tokens of a segment.
+        to: Most tokens of all segments.
+        spare: What may be spent on it. `None`: as much as it takes.
+    """
+    while len(work.segments) > 1 and work.tokens > to:
+        row = work.segments[:MERGE_WIDTH]
+        cost = sum(segment.tokens for segment in row) + most
+        if spare is not None and spare < cost:
+            return
+        work.segments[: len(row)] = [(yield from _merged(work, row, most))]
+        spare = None if spare is None else spare - cost
 
 
 def _adapt(work: Work, job: SummaryJob) -> Steps[None]:
     """Keep one segment while the range is small, then grow; go back to the messages on drift."""
     most = _segment_limit(job)
+    yield from _settle(work, most)
     room = room_for_data(job, carried=most)
     for chunk in (yield from chunks_of(job, _covered(work), most=room)):
         small = work.source + chunk.tokens <= CHUNK_TOKENS and len(work.segments) <= 1
@@ -258,7 +288,7 @@ def _reread(work: Work, job: SummaryJob, worn: Segment, most: int) -> Steps[Segm
 
     It is done when what the law allows and was not spent pays for it; a failure changes nothing.
     """
-    saved = work.source + 2 * job.options.max_tokens * work.ranges - work.spent
+    saved = work.saved
     if saved <= most or worn.start < _first_readable(job):
         return None
     part = replace(
@@ -306,38 +336,6 @@ def reread_from(base: Artifact | None) -> int:
 
 def _first_readable(job: SummaryJob) -> int:
     return job.turns[0][0] if job.turns else job.messages
-
-
-def _native(work: Work, job: SummaryJob) -> Steps[None]:
-    """Let the provider summarise the whole range by its own means."""
-    read: list[tuple[int, Message]] = yield ReadRange(start=0, end=job.messages)
-    mask = job.options.redact.apply if job.options.redact else None
-    messages = tuple(message if mask is None else masked(message, mask) for _, message in read)
-    counted = sum(tokens for _, tokens in job.turns)
-    options = job.options
-    reasons: list[Reason] = []
-    for attempt in range(1, options.attempts + 1):
-        call = NativeCall(
-            messages=messages,
-            input_tokens=counted,
-            end=job.messages,
-            strategy=options.strategy,
-            max_output_tokens=options.max_tokens,
-            attempt=attempt,
-        )
-        answer: SupportAnswer | SupportFailure = yield call
-        if answer.request_id:
-            work.support.append(answer.request_id)
-        judged = accepted(answer, most=options.max_tokens, replaced=counted, measure=job.measure)
-        if isinstance(judged, tuple):
-            text, tokens = judged
-            work.segments.append(Segment(start=0, end=job.messages, text=text, tokens=tokens))
-            work.source, work.spent, work.ranges = counted, counted + tokens, 1
-            return
-        reasons.append(judged)
-        work.retried += counted
-    cause = answer.error if isinstance(answer, SupportFailure) else None
-    raise failed(reasons, call, cause)
 
 
 def _regenerate(work: Work, job: SummaryJob) -> Steps[None]:

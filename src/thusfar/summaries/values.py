@@ -129,6 +129,7 @@ class SummaryJob:
         base: The artifact it continues; `None` where it begins anew.
         room: Most input tokens that the summary model takes. `None`: not limited.
         kept_user: As on the artifact.
+        fits: Most tokens of the whole text that the request has room for. `None`: not limited.
     """
 
     key: str
@@ -141,6 +142,7 @@ class SummaryJob:
     base: Artifact | None = None
     room: int | None = None
     kept_user: tuple[int, ...] = ()
+    fits: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,6 +156,7 @@ class SourceJob:
         options: How it is made.
         measure: Counts it.
         room: As in `SummaryJob`.
+        fits: As in `SummaryJob`; one text always fits.
     """
 
     key: str
@@ -162,3 +165,4 @@ class SourceJob:
     options: SummaryOptions
     measure: Measure = field(compare=False)
     room: int | None = None
+    fits: int | None = None
