@@ -27,6 +27,7 @@ from thusfar import (
 )
 from thusfar.errors import (
     OptionsError,
+    PreparationError,
     RequestCompositionError,
     RequestTooLargeError,
     ThreadCommitError,
@@ -184,6 +185,22 @@ def test_a_prompt_is_written_anew_for_each_input():
     ]
     with pytest.raises(OptionsError, match="did not fit"):
         generate_sync(asked, model=model, input={"number": "seven"})
+
+
+@pytest.mark.parametrize("name", ["prompt", "system"])
+def test_a_prompt_whose_function_raises_is_told_with_a_code(name):
+    """GE-6."""
+
+    def write(given):
+        return given["missing"]
+
+    model = Scripted([])
+    with pytest.raises(PreparationError) as raised:
+        generate_sync(Prompt(**{"prompt": "Hi.", name: write}), model=model, input={})
+
+    assert raised.value.facts == {"reason": name}
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert model.requests == []
 
 
 def test_a_history_policy_bounds_what_a_thread_sends(store):

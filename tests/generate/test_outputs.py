@@ -14,6 +14,7 @@ from anthropic import transform_schema
 
 from model_adapters import ADAPTERS, QUIET, Adapter
 from thusfar import Scripted, generate, generate_sync, stream_sync
+from thusfar.models.errors import OutputRejectedError
 from thusfar.models.openai_chat import OpenAIChat
 from thusfar.models.strict import rooted
 from thusfar.models.subsets import for_anthropic, for_gemini
@@ -167,6 +168,27 @@ def test_what_a_provider_cannot_enforce_is_told_in_words():
     generate_sync("Go.", model=model, output=dict[str, int], system="Be brief.")
     _, _, schema = told_in(model.requests[0], "anthropic").partition("Schema:\n")
     assert json.loads(schema) == {"type": "object", "additionalProperties": {"type": "integer"}}
+
+
+class Faulty(pydantic.BaseModel):
+    size: int
+
+    @pydantic.field_validator("size")
+    @classmethod
+    def _check(cls, size: int) -> int:
+        raise KeyError(size)
+
+
+def test_a_validator_that_fails_otherwise_ends_the_turn_with_a_code():
+    """GE-11."""
+    model = Scripted(['{"size": 7}', '{"size": 8}'])
+
+    with pytest.raises(OutputRejectedError) as raised:
+        generate_sync("Go.", model=model, output=Faulty)
+
+    assert raised.value.facts == {"reason": "raised"}
+    assert isinstance(raised.value.__cause__, KeyError)
+    assert len(model.requests) == 1
 
 
 def test_a_property_may_have_the_name_of_a_keyword():

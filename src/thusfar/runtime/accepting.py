@@ -41,9 +41,24 @@ def accepted_output(schema: OutputSchema | None, reply: ModelReply, wire: str) -
 
     Returns:
         The output, or a `Rejected`.
+
+    Raises:
+        OutputRejectedError: `OUTPUT_REJECTED`, when code of the output's type raised anything but
+            what says that a value does not fit.
     """
     if schema is None:
         return None
+    try:
+        return _read(schema, reply, wire)
+    except Exception as error:
+        raise OutputRejectedError(
+            "The type of an output raised an error while an answer was checked.",
+            fix="Correct its validators; nothing was stored.",
+            reason="raised",
+        ) from error
+
+
+def _read(schema: OutputSchema, reply: ModelReply, wire: str) -> Any:
     if reply.finish == "length":
         return Rejected(("The answer was cut off at the output limit.",))
     try:

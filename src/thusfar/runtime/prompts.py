@@ -12,7 +12,7 @@ from typing import Any
 
 from thusfar._numbers import require_whole
 from thusfar.budget import InputBudget
-from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
+from thusfar.errors import Diagnostic, OptionsError, PreparationError, RequestCompositionError
 from thusfar.planner.ladders import split_use
 from thusfar.thread.handle import Thread
 
@@ -83,8 +83,9 @@ class Prompt:
 
         Raises:
             OptionsError: `INVALID_OPTIONS`, when it is no text.
+            PreparationError: `PREPARATION_FAILED`, when its function raised.
         """
-        made = self.prompt(given) if callable(self.prompt) else self.prompt
+        made = _written(self.prompt, given, "prompt")
         if made is None or isinstance(made, str):
             return made
         raise OptionsError(
@@ -94,8 +95,26 @@ class Prompt:
         )
 
     def system_value(self, given: Any) -> Any:
-        """Write the system value for an input."""
-        return self.system(given) if callable(self.system) else self.system
+        """Write the system value for an input.
+
+        Raises:
+            PreparationError: `PREPARATION_FAILED`, when its function raised.
+        """
+        return _written(self.system, given, "system")
+
+
+def _written(words: Any, given: Any, name: str) -> Any:
+    """Have words written for an input, where they are a function of it."""
+    if not callable(words):
+        return words
+    try:
+        return words(given)
+    except Exception as error:
+        raise PreparationError(
+            "A function that writes a prompt raised an error.",
+            fix=f"Correct the function given as {name}=; nothing was sent.",
+            reason=name,
+        ) from error
 
 
 def split_threads(use: Sequence[Any]) -> tuple[list[Any], list[Any]]:
