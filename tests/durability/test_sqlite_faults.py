@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -94,8 +97,47 @@ def test_a_read_only_store_reads_and_refuses_writes(tmp_path: Path) -> None:
 
     with pytest.raises(StorageReadOnlyError):
         told.append(user("u2"))
+    with pytest.raises(StorageReadOnlyError):
+        told.verify(erased=True)
 
     assert told.read().ids == ("u1", "a1")
+
+
+UNWRITABLE = """
+import os, sys
+from thusfar.errors import StorageReadOnlyError
+from thusfar.storage import open_store
+from thusfar.testing.store_laws.told import conversation
+
+url = "sqlite:///" + sys.argv[1] + "/t.db"
+store = open_store(url)
+conversation(store, 1)
+store.close()
+os.chmod(sys.argv[1], 0o555)
+os.chmod(sys.argv[1] + "/t.db", 0o444)
+if os.getuid() == 0:  # which may write everywhere
+    os.setgid(65534)
+    os.setuid(65534)
+for read_only, fix in ((True, "read a copy of the file"), (False, "write permission")):
+    try:
+        open_store(url, read_only=read_only)
+    except StorageReadOnlyError as error:
+        assert fix in error.fix, error.fix
+    else:
+        sys.exit("opened")
+"""
+
+
+def test_a_database_in_a_directory_that_cannot_be_written_says_what_to_do() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        os.chmod(home, 0o755)
+
+        done = subprocess.run(
+            [sys.executable, "-c", UNWRITABLE, home], capture_output=True, text=True, check=False
+        )
+
+        assert done.returncode == 0, done.stderr
+        os.chmod(home, 0o755)
 
 
 def test_another_products_database_is_refused_read_only_and_left_as_it_is(tmp_path: Path) -> None:

@@ -40,6 +40,11 @@ _READ_ONLY: Final = (
     "The database could not be written.",
     "Open it without read_only and with write permission on the file and its directory.",
 )
+_NO_MEMORY: Final = (
+    StorageReadOnlyError,
+    "SQLite could not keep its shared memory beside a database that was to be read.",
+    "Get write permission on its directory, or read a copy of the file.",
+)
 
 KINDS: Final[dict[type[apsw.Error], tuple[type[StorageError], str, str]]] = {
     apsw.BusyError: _BUSY,
@@ -107,9 +112,15 @@ KINDS: Final[dict[type[apsw.Error], tuple[type[StorageError], str, str]]] = {
 """The driver's exception classes, each with our class, what happened and the fix."""
 
 
-def translated(error: apsw.Error) -> StorageError:
-    """Make our error of one of the driver's."""
-    kind, message, fix = next(KINDS[k] for k in type(error).__mro__ if k in KINDS)
+def translated(error: apsw.Error, *, reading: bool = False) -> StorageError:
+    """Make our error of one of the driver's.
+
+    Args:
+        error: The driver's.
+        reading: Whether a database was opened only to be read.
+    """
+    found = next(KINDS[k] for k in type(error).__mro__ if k in KINDS)
+    kind, message, fix = _NO_MEMORY if reading and found is _READ_ONLY else found
     result = getattr(error, "extendedresult", None)
     return kind(message, fix=fix, sqlite_code=int(result) if result else None)
 

@@ -105,7 +105,7 @@ class Session:
             self._cursor = self.connection.cursor()
             self._set_up()
         except apsw.Error as error:
-            raise translated(error) from error
+            raise translated(error, reading=shared.read_only) from error
 
     def _set_up(self) -> None:
         if self.shared.vfs is not None:
@@ -199,10 +199,7 @@ class Session:
 
     def _begin_turn(self) -> None:
         """Wait for the other writers of this process."""
-        if self.shared.read_only:
-            raise StorageReadOnlyError(
-                "A write was asked of a store opened read-only.", fix="Open it without read_only."
-            )
+        self._require_writable()
         if self.busy:
             self.undo()
         if not self.shared.writer.acquire(timeout=self.shared.wait):
@@ -211,6 +208,12 @@ class Session:
                 fix="Try again, or raise busy_timeout_seconds.",
             )
         self._writing = self.busy = True
+
+    def _require_writable(self) -> None:
+        if self.shared.read_only:
+            raise StorageReadOnlyError(
+                "A write was asked of a store opened read-only.", fix="Open it without read_only."
+            )
 
     def _append(self, ask: q.AppendGroup) -> bool:
         before, heads, namespace = ask.before, self.shared.heads, self.sql.namespace
@@ -341,6 +344,7 @@ class Session:
         """Copy the write-ahead log into the database and cut it to nothing."""
         if self.busy:
             self.undo()
+        self._require_writable()
         self._patience = CHECKPOINT_SECONDS
         try:
             busy, _, _ = self.execute(("PRAGMA wal_checkpoint(TRUNCATE)", ()))[0]
