@@ -17,7 +17,8 @@ from typing import Final
 import msgspec
 
 from thusfar._summarize import SummaryOptions
-from thusfar.codec import ROOT_CHAIN, canonical_json, chain_digest, message_digest
+from thusfar.codec import canonical_json
+from thusfar.digests import ROOT_CHAIN, chain_digest, message_digest
 from thusfar.messages import Message
 
 ARTIFACT_SCHEMA: Final = 1

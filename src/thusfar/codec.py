@@ -1,4 +1,4 @@
-"""Codec: canonical JSON, digests, chained digests, and the stored form of messages.
+"""Codec: canonical JSON, strict reading, conversion at the edge, and the stored form of messages.
 
 Canonical JSON is for digests and comparison only; stored and wire JSON keep the key order
 received. Nothing here reads a clock, a file or the environment.
@@ -19,17 +19,11 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.errors import TranscriptError
-from thusfar.messages import Message, Text
+from thusfar.messages import Message
 
 MAX_DEPTH: Final = 500  # deeper JSON is refused: every reader below recurses at least once a level
 MAX_DIGITS: Final = 4300  # of a whole number: Python itself reads and writes no more
 _TOO_LONG: Final = 10**MAX_DIGITS
-DIGEST_TAG: Final = "tf1:"
-ROOT_CHAIN: Final = "tf1:0"
-
-_BEFORE_TEXT: Final = len('{"role":"","parts":[{"type":"text","text":')
-_BEHIND_TEXT: Final = -len("}]}")
-_DIGESTED_TEXT: Final = b'{"name":%b,"parts":[{"text":%b,"type":"text"}],"role":"%b"}'
 
 _SHORT: Final = 2_000  # characters that are decoded at once
 
@@ -60,6 +54,11 @@ def canonical_json(value: Any) -> bytes:
         b'{"a":[null,"\\u0000"],"b":1.0}'
     """
     return _dumped(value, sort_keys=True)
+
+
+def sorted_json(value: Any) -> bytes:
+    """Write what is known to be JSON as `canonical_json` does, without looking for faults first."""
+    return _utf8(_canonical.encode(value))
 
 
 def json_text(value: Any) -> str:
@@ -308,64 +307,6 @@ def message_from_json(value: Any) -> Message:
         ) from None
 
 
-def message_digest(message: Message) -> str:
-    """Compute the digest of a message's role, name and parts (not id, metadata or wire).
-
-    Returns:
-        `tf1:` and 64 hexadecimal digits of SHA-256 over canonical JSON.
-    """
-    return DIGEST_TAG + _sha256(digested(message))
-
-
-def stored_form(message: Message) -> tuple[str, bytes]:
-    """Encode a message as `encode_message` does, and write what its digest covers.
-
-    Returns:
-        The JSON, and what `digested` returns.
-
-    Raises:
-        TranscriptError: `INVALID_TRANSCRIPT`, when its metadata is not JSON.
-    """
-    parts = message.parts
-    plain = len(parts) == 1 and type(parts[0]) is Text and message.id is message.name is None
-    if plain and not (message.metadata or message.wire or parts[0].wire):  # type: ignore[union-attr]
-        try:
-            body, role = _encoder.encode(message), message.role
-        except UnicodeEncodeError:  # half of a surrogate pair
-            pass
-        else:  # the text stands in the body as the digest covers it
-            text = body[_BEFORE_TEXT + len(role) : _BEHIND_TEXT]
-            return body.decode(), _DIGESTED_TEXT % (b"null", text, role.encode())
-    return encode_message(message).decode(), digested(message)
-
-
-def digested(message: Message) -> bytes:
-    """Write what the digest of a message covers, as canonical JSON."""
-    parts = message.parts
-    if len(parts) == 1 and type(parts[0]) is Text and not parts[0].wire:
-        # Most messages by far: written out, which is twenty times as fast.
-        try:
-            name, text = _encoder.encode(message.name), _encoder.encode(parts[0].text)
-        except UnicodeEncodeError:  # half of a surrogate pair
-            pass
-        else:
-            return _DIGESTED_TEXT % (name, text, message.role.encode())
-    body = {"role": message.role, "name": message.name, "parts": msgspec.to_builtins(parts)}
-    return _utf8(_canonical.encode(body))
-
-
-def chain_digest(previous: str, digest: str, *, salt: str = "") -> str:
-    """Extend a chained digest by one message: "is A a prefix of B" is one comparison.
-
-    Args:
-        previous: The chain so far; `ROOT_CHAIN` before the first message.
-        digest: Digest of the next message.
-        salt: Secret of the thread, so that a stored chain does not let erased text be
-            guessed; empty for caller-owned lists.
-    """
-    return DIGEST_TAG + _sha256(f"{salt}\n{previous}\n{digest}".encode())
-
-
 def _dumped(value: Any, *, sort_keys: bool) -> bytes:
     require_json(value)
     try:
@@ -379,12 +320,6 @@ def _dumped(value: Any, *, sort_keys: bool) -> bytes:
     except RecursionError:
         raise _too_deep() from None
     return _utf8(text)
-
-
-def _sha256(data: bytes) -> str:
-    import hashlib  # loads OpenSSL, which a projection never needs
-
-    return hashlib.sha256(data).hexdigest()
 
 
 def _utf8(text: str) -> bytes:

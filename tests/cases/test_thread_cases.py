@@ -14,7 +14,8 @@ import pytest
 
 from cases.case_file import Case, case, cases
 from shared_data import SHARED, needs_shared
-from thusfar.codec import canonical_json, message_digest
+from thusfar.codec import canonical_json
+from thusfar.digests import message_digest
 from thusfar.errors import HistoryError
 from thusfar.messages import Message, Native, Text, ToolCall
 from thusfar.storage import Store, open_store

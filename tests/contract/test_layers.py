@@ -17,7 +17,7 @@ from checkout import DOCS, modules
 # docs/architecture.md shows the same table.
 LAYERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("errors", ("errors", "codes", "drive", "_numbers", "_version")),
-    ("messages", ("messages", "codec", "facts", "lines", "words")),
+    ("messages", ("messages", "codec", "digests", "facts", "lines", "words")),
     ("dialects", ("dialects.*", "sources.*")),
     ("units", ("units",)),
     ("tokens", ("tokens.*", "capacity", "capacity_table", "budget")),

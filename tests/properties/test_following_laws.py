@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thusfar import Message
-from thusfar.codec import ROOT_CHAIN, chain_digest, message_digest
+from thusfar.digests import ROOT_CHAIN, chain_digest, message_digest
 from thusfar.messages import Reasoning, Text, ToolCall, ToolResult
 from thusfar.storage.questions import AppendGroup
 from thusfar.storage.rows import GUESSED, SPENT, HeadRow, ThreadRow, first_of

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from thusfar import Message
-from thusfar.codec import digested, encode_message, stored_form
+from thusfar.codec import encode_message
+from thusfar.digests import digested, stored_form
 from thusfar.errors import HistoryError
 from thusfar.messages import Text
 from thusfar.storage import SqliteStore

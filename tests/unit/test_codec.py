@@ -16,18 +16,15 @@ from hypothesis import strategies as st
 
 from thusfar import Message, TranscriptError
 from thusfar.codec import (
-    ROOT_CHAIN,
     canonical_json,
-    chain_digest,
     decode_message,
-    digested,
     encode_message,
     json_text,
-    message_digest,
     parse_json,
     text_of,
     to_json,
 )
+from thusfar.digests import ROOT_CHAIN, chain_digest, digested, message_digest
 from thusfar.messages import (
     Audio,
     File,

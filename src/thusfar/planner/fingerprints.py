@@ -6,8 +6,9 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from thusfar.codec import digested, text_of
+from thusfar.codec import text_of
 from thusfar.dialects.base import Dialect
+from thusfar.digests import digested
 from thusfar.messages import Message
 from thusfar.planner.facts import Fingerprint, RequestFacts
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from thusfar.codec import chain_digest
+from thusfar.digests import chain_digest
 from thusfar.drive import Steps
 from thusfar.errors import InvalidGroupError, OptionsError, ThreadInUseError
 from thusfar.storage import questions as q

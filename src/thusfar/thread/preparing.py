@@ -11,12 +11,8 @@ from typing import Any
 
 import msgspec
 
-from thusfar.codec import (
-    canonical_json,
-    message_from_json,
-    stored_form,
-    to_json,
-)
+from thusfar.codec import canonical_json, message_from_json, to_json
+from thusfar.digests import stored_form
 from thusfar.errors import InvalidGroupError, InvalidMessageError, TranscriptError
 from thusfar.messages import Message, Text
 from thusfar.storage.base import check_id

@@ -15,7 +15,7 @@ from typing import Final
 import msgspec
 
 from thusfar._numbers import require_whole
-from thusfar.codec import ROOT_CHAIN
+from thusfar.digests import ROOT_CHAIN
 from thusfar.drive import Steps
 from thusfar.errors import IdentityConflictError, InvalidGroupError
 from thusfar.storage import questions as q

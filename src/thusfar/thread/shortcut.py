@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, Protocol
 
-from thusfar.codec import stored_form
+from thusfar.digests import stored_form
 from thusfar.messages import Message
 from thusfar.storage.base import Store
 from thusfar.storage.rows import HeadRow

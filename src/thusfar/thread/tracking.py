@@ -16,7 +16,8 @@ from typing import Final
 
 import msgspec
 
-from thusfar.codec import ROOT_CHAIN, digested, json_text, parse_json
+from thusfar.codec import json_text, parse_json
+from thusfar.digests import ROOT_CHAIN, digested
 from thusfar.errors import CorruptRecordError, InvalidGroupError, TranscriptError
 from thusfar.facts import ASSISTANT, SYSTEM, USER, Facts, Link, facts_of
 from thusfar.messages import Message, Text
@@ -99,7 +100,7 @@ def place_of_node(node: NodeRow) -> Place:
 
 
 def chain_text(chain: bytes) -> str:
-    """Write a stored chain as the text that `codec.chain_digest` takes."""
+    """Write a stored chain as the text that `digests.chain_digest` takes."""
     return ROOT_CHAIN if chain == ROOT_DIGEST else f"tf1:{chain.hex()}"
 
 
@@ -109,12 +110,12 @@ def digest_bytes(digest: str) -> bytes:
 
 
 def digest_of(message: Message) -> bytes:
-    """Digest a message as it is stored: `codec.message_digest` without its tag."""
+    """Digest a message as it is stored: `digests.message_digest` without its tag."""
     return sha256(digested(message)).digest()
 
 
 def extended(chain: bytes, digest: bytes, salt: str) -> bytes:
-    """Extend a stored chain by one message, as `codec.chain_digest` does it in text."""
+    """Extend a stored chain by one message, as `digests.chain_digest` does it in text."""
     if chain == ROOT_DIGEST:
         return sha256(f"{salt}\n{ROOT_CHAIN}\ntf1:{digest.hex()}".encode()).digest()
     return sha256(f"{salt}\ntf1:{chain.hex()}\ntf1:{digest.hex()}".encode()).digest()

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from thusfar.codec import chain_digest, message_digest
+from thusfar.digests import chain_digest, message_digest
 from thusfar.drive import Steps
 from thusfar.errors import CorruptRecordError, Diagnostic
 from thusfar.messages import Message

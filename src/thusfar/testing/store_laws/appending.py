@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from thusfar.codec import message_digest
+from thusfar.digests import message_digest
 from thusfar.messages import (
     Audio,
     File,
