@@ -36,11 +36,15 @@ from thusfar.errors import (
 from thusfar.models.errors import (
     ContextLengthError,
     OutputRejectedError,
+    ProviderAnswerError,
+    ProviderRefusedError,
     ProviderUnavailableError,
     ToolLoopLimitError,
 )
+from thusfar.models.gemini import Gemini
 from thusfar.models.port import ModelReply, Usage
 from thusfar.runtime.results import AnswerRejected, Completed, StepPlanned, ToolAnswered
+from thusfar.testing.loopback import Answer, LoopbackServer
 
 pytestmark = pytest.mark.anyio
 
@@ -201,6 +205,43 @@ def test_a_prompt_whose_function_raises_is_told_with_a_code(name):
     assert raised.value.facts == {"reason": name}
     assert isinstance(raised.value.__cause__, KeyError)
     assert model.requests == []
+
+
+@pytest.mark.parametrize(
+    ("finish", "error"),
+    [
+        ("content-filter", ProviderRefusedError),
+        ("length", ProviderAnswerError),
+        ("stop", ProviderAnswerError),
+    ],
+)
+def test_an_answer_without_a_message_is_no_answer(finish, error, store):
+    """GE-3."""
+    thread = Thread("t", store=store)
+    model = Scripted([ModelReply(messages=(), finish=finish)] * 2)
+
+    for call in (
+        lambda: generate_sync("Hello.", model=model, thread=thread),
+        lambda: stream_sync("Hello.", model=model, thread=thread).result(),
+    ):
+        with pytest.raises(error):
+            call()
+
+    assert thread.sync.read().messages == ()
+
+
+def test_a_request_that_gemini_blocks_is_not_stored(store):
+    """GE-3."""
+    thread = Thread("t", store=store)
+    with LoopbackServer([Answer(finish="blocked"), "Good day."]) as server:
+        model = Gemini("gemini-2.5-pro", base_url=server.base_url("gemini"), api_key="a-key")
+        with pytest.raises(ProviderRefusedError, match="blocked"):
+            generate_sync("Blocked.", model=model, thread=thread)
+        generate_sync("Hello.", model=model, thread=thread)
+        model.close()
+        assert "Blocked." not in str(server.requests[1].body)
+
+    assert texts(thread.sync.read().messages) == [("user", "Hello."), ("assistant", "Good day.")]
 
 
 def test_a_history_policy_bounds_what_a_thread_sends(store):

@@ -150,6 +150,25 @@ def unreadable(
     )
 
 
+def said_nothing(finish: str) -> ProviderError:
+    """Make the error for an answer without any message.
+
+    Args:
+        finish: Why it ended.
+    """
+    if finish == "content-filter":
+        return ProviderRefusedError(
+            "The provider blocked the request, and the model said nothing.",
+            fix="Change what is asked; nothing was stored.",
+            finish=finish,
+        )
+    return ProviderAnswerError(
+        "The model said nothing.",
+        fix="Raise max_output_tokens." if finish == "length" else "Ask again.",
+        finish=finish,
+    )
+
+
 def not_sent() -> ProviderRefusedError:
     """Make the error for a request that the provider's client refused to send."""
     return ProviderRefusedError(

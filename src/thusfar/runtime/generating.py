@@ -19,7 +19,12 @@ from thusfar.budget import InputBudget
 from thusfar.drive import Emit, Steps
 from thusfar.errors import OptionsError, RequestCompositionError, ThreadCommitError
 from thusfar.messages import Message, ToolCall
-from thusfar.models.errors import ContextLengthError, ToolLoopLimitError, unreadable
+from thusfar.models.errors import (
+    ContextLengthError,
+    ToolLoopLimitError,
+    said_nothing,
+    unreadable,
+)
 from thusfar.models.port import ModelReply, Replied, Usage
 from thusfar.planner.recall import RECALL
 from thusfar.receipt import ReceiptWarning
@@ -104,6 +109,8 @@ class Turn:
                 continue
             output = accepted_output(self.run.output, reply, planned.wire)
             if not isinstance(output, Rejected):
+                if not reply.messages:
+                    raise said_nothing(reply.finish)
                 self._take(planned, reply, accepted=True)
                 return (yield from self._finish(planned, reply, output, ()))
             yield from self._again(planned, reply, output)
