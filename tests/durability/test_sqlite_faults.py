@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -36,6 +37,7 @@ from thusfar.testing.store_laws.told import (
     thread,
     user,
 )
+from thusfar.thread import Thread
 
 
 def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
@@ -350,10 +352,13 @@ def test_a_newer_database_is_refused_and_left_alone(tmp_path: Path) -> None:
 def test_a_closed_store_says_so(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "closed.db")
     told = conversation(store, 1)
+    asyncio.run(Thread("t", store=store).read())
     store.close()
 
     with pytest.raises(StorageClosedError):
         told.read()
+    with pytest.raises(StorageClosedError):
+        asyncio.run(Thread("t", store=store).read())
 
 
 def test_every_error_of_the_driver_has_one_of_ours() -> None:

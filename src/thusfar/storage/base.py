@@ -14,7 +14,7 @@ from collections.abc import Callable, Generator
 from typing import Any, Final, Protocol, TypeVar, runtime_checkable
 
 from thusfar._numbers import shown
-from thusfar.errors import InvalidMessageError, OptionsError
+from thusfar.errors import InvalidMessageError, OptionsError, StorageClosedError
 
 Result = TypeVar("Result")
 Steps = Generator[Any, Any, Result]
@@ -73,6 +73,11 @@ class Store(Protocol):
     async def aclose(self) -> None:
         """Close what is open, from async code."""
         ...
+
+
+def closed() -> StorageClosedError:
+    """Make the error for a store that was closed."""
+    return StorageClosedError("The store was used after it was closed.", fix="Open it again.")
 
 
 def check_id(value: object, what: str) -> str:

@@ -12,9 +12,8 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from thusfar.drive import drive
-from thusfar.errors import StorageClosedError
 from thusfar.storage import questions as q
-from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Steps, check_id, now
+from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Steps, check_id, closed, now
 from thusfar.storage.fulltext_memory import WORD_ANSWERS, WORD_CHANGES, Words, forget_words
 from thusfar.storage.records import DropRecords, drop_held
 from thusfar.storage.rows import (
@@ -79,11 +78,6 @@ class MemoryStore:
     async def aclose(self) -> None:
         """Close, from async code."""
         self.close()
-
-
-def closed() -> StorageClosedError:
-    """Make the error for a store that was closed."""
-    return StorageClosedError("The store was used after it was closed.", fix="Open it again.")
 
 
 class Space:

@@ -16,9 +16,9 @@ from thusfar.drive import Steps, drive
 from thusfar.errors import (
     MissingExtraError,
     OptionsError,
-    StorageClosedError,
     UnsupportedCapabilityError,
 )
+from thusfar.storage.base import closed
 from thusfar.storage.heads import Heads
 from thusfar.storage.migrations import (
     POSTGRES_TYPES,
@@ -89,9 +89,7 @@ class Connections:
 
     def _options(self) -> dict[str, Any]:
         if self._closed:
-            raise StorageClosedError(
-                "The store was used after it was closed.", fix="Open it again."
-            )
+            raise closed()
         return {
             "conninfo": self.url,
             "min_size": 0,

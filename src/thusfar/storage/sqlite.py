@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from thusfar.drive import Steps, drive
 from thusfar.errors import OptionsError
-from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
+from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, closed, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
@@ -109,7 +109,11 @@ class SqliteStore:
         import asyncio
 
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool.executor(), self.run, steps)
+        try:
+            done = loop.run_in_executor(self._pool.executor(), self.run, steps)
+        except RuntimeError as error:  # the threads were shut down meanwhile
+            raise closed() from error
+        return await done
 
     def close(self) -> None:
         """Close all connections; views of other namespaces close with it."""

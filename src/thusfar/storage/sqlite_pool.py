@@ -14,7 +14,8 @@ from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakSet
 
-from thusfar.errors import StorageClosedError, StorageError, StorageUnavailableError
+from thusfar.errors import StorageError, StorageUnavailableError
+from thusfar.storage.base import closed
 from thusfar.storage.sqlite_session import Session, Shared
 
 ASYNC_THREADS: Final = 4  # operations of async code that run at once
@@ -57,9 +58,7 @@ class Pool(Shared):
         """Wait for a fork of the process to be over."""
         with self._gate:
             if self._closed:
-                raise StorageClosedError(
-                    "The store was used after it was closed.", fix="Open it again."
-                )
+                raise closed()
 
     def _opened(self) -> Session:
         with self._gate:
@@ -82,7 +81,13 @@ class Pool(Shared):
         session.close()
 
     def executor(self) -> Any:
-        """Make the threads that async operations run in, when first needed."""
+        """Make the threads that async operations run in, when first needed.
+
+        Raises:
+            StorageClosedError: `STORAGE_CLOSED`, after `close`.
+        """
+        if self._closed:
+            raise closed()
         if self._executor is None:
             from concurrent.futures import ThreadPoolExecutor
 
