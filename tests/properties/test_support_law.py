@@ -49,10 +49,14 @@ SIZES = [WORDS.text(quoted([(i, message)])) for i, message in enumerate(TALK)]
 TOTALS = list(accumulate(SIZES, initial=0))
 
 
-def willing(prompt: str, share: int) -> int:
-    """As much as the prompt asks for and may be accepted: the worst that a willing model can do."""
+def willing(prompt: str, share: int, most: int = 10**6) -> int:
+    """A share of what the prompt asks for, as far as it may be accepted.
+
+    100 % is the worst that a model does which does as it is told. One that goes on is accepted up
+    to the limit of the policy, which is an eighth more.
+    """
     read = WORDS.text(" ".join(FENCED.findall(prompt)))
-    return max(1, min(int(ASKED.findall(prompt)[-1]) * share // 100, read * 85 // 100))
+    return max(1, min(int(ASKED.findall(prompt)[-1]) * share // 100, read * 85 // 100, most))
 
 
 def spend(
@@ -87,7 +91,7 @@ def spend(
                 return [(p, TALK[p]) for p in range(question.start, question.end)]
             assert isinstance(question, SupportCall)
             calls += 1
-            said = willing(question.prompt, share)
+            said = willing(question.prompt, share, most)
             spent += said
             return SupportAnswer(text="s " * said)
 
@@ -102,7 +106,7 @@ def spend(
 @given(
     st.sets(st.integers(1, MESSAGES // 2).map(lambda pair: 2 * pair), min_size=1, max_size=25),
     st.integers(40, 600),
-    st.integers(1, 100),
+    st.integers(1, 120),
 )
 @settings(max_examples=10, deadline=None)
 def test_support_tokens_stay_within_the_law(strategy: Any, ends: set[int], most: int, share: int):
@@ -110,7 +114,7 @@ def test_support_tokens_stay_within_the_law(strategy: Any, ends: set[int], most:
 
 
 @pytest.mark.parametrize("strategy", KEPT_UP, ids=lambda strategy: strategy.kind)
-@pytest.mark.parametrize("share", [100, 45])
+@pytest.mark.parametrize("share", [120, 100, 45])
 @pytest.mark.parametrize("step", [2, 6, 20])
 def test_many_small_refreshes_stay_within_the_law(strategy: Any, step: int, share: int):
     """The same text is rewritten again and again, and read from the messages again in between."""
@@ -118,13 +122,19 @@ def test_many_small_refreshes_stay_within_the_law(strategy: Any, step: int, shar
 
 
 @pytest.mark.parametrize("strategy", KEPT_UP, ids=lambda strategy: strategy.kind)
-def test_a_whole_conversation_of_5000_messages_stays_within_the_law_at_its_worst(strategy: Any):
-    """Every text is as long as it may be: merging is paid for by what segments may not hold."""
-    check_law(strategy, list(range(96, MESSAGES, 96)), 240, 100)
+@pytest.mark.parametrize("share", [120, 100])
+def test_a_whole_conversation_of_5000_messages_stays_within_the_law_at_its_worst(
+    strategy: Any, share: int
+):
+    """Every text is as long as it may be: merging is paid for by what is left, or waits."""
+    artifact = check_law(strategy, list(range(96, MESSAGES, 96)), 240, share)
+
+    if share == 100:
+        assert len(artifact.segments) <= 24, "what is asked for does not pay for merging"
 
 
 @pytest.mark.parametrize("strategy", KEPT_UP[1:], ids=lambda strategy: strategy.kind)
-@pytest.mark.parametrize(("texts", "share"), [(1, 100), (2, 40), (5, 100)])
+@pytest.mark.parametrize(("texts", "share"), [(1, 120), (2, 40), (5, 100)])
 def test_a_summary_stays_within_the_room_of_its_request_and_within_the_law(
     strategy: Any, texts: int, share: int
 ):

@@ -212,6 +212,22 @@ def test_hierarchical_puts_a_piece_of_few_words_into_the_last_segment():
     assert [(s.start, s.end) for s in artifact.segments] == [(0, 18)]
 
 
+@pytest.mark.parametrize(
+    "strategy",
+    [getattr(summarize, name)() for name in ("adaptive", "rolling", "hierarchical", "regenerate")],
+    ids=lambda strategy: strategy.kind,
+)
+def test_a_text_is_accepted_up_to_max_tokens_and_not_beyond(strategy: Any):
+    talk = Conversation(8, words=100)
+
+    made = talk.make(talk.job(strategy, 16, max_tokens=500), "s " * 500)
+    with pytest.raises(SummaryFailedError) as refused:
+        talk.make(talk.job(strategy, 16, max_tokens=500), "s " * 501)
+
+    assert [segment.tokens for segment in made.segments] == [500]
+    assert refused.value.facts["reason"] == "oversized"
+
+
 def test_regenerate_reads_the_whole_range_each_time():
     talk = Conversation(12)
     first = talk.make(talk.job(summarize.regenerate(), 16))

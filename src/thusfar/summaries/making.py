@@ -34,8 +34,8 @@ from thusfar.summaries.values import (
     SummaryJob,
 )
 
-# A level merges eight segments of at most 7/8 of the limit: over all levels a range then costs at
-# most its own size and twice the limit, which is the law of rolling summaries too.
+# Of the limit this is asked for, and up to the limit accepted. Texts of this size pay for merging
+# eight of a level: over all levels a range costs its own size and twice the limit.
 SEGMENT_SHARE: Final = (7, 8)
 DRIFT_BOUND: Final = 6  # rewritings after which adaptive() goes back to the messages themselves
 
@@ -130,7 +130,7 @@ def _extended(work: Work, last: Segment, chunk: Chunk, most: int) -> Steps[Segme
         "update",
         update_prompt(last.text, chunk.text, most=most),
         cost=chunk.tokens + last.tokens,
-        most=most,
+        most=work.job.options.max_tokens,
         replaced=last.tokens + chunk.counted,
         span=(chunk.start, chunk.end),
     )
@@ -149,7 +149,7 @@ def _leaf(work: Work, chunk: Chunk, most: int) -> Steps[Segment]:
         "segment",
         segment_prompt(chunk.text, most=most),
         cost=chunk.tokens,
-        most=most,
+        most=work.job.options.max_tokens,
         replaced=chunk.counted,
         span=(chunk.start, chunk.end),
     )
@@ -171,11 +171,11 @@ def _grow(work: Work, job: SummaryJob) -> Steps[None]:
 
 def _add(work: Work, chunk: Chunk, most: int) -> Steps[None]:
     """Put a range behind the segments as one of its own, where the request has room for one."""
-    fits = work.job.fits
-    if fits is not None and work.tokens + most > fits:
-        spare = work.saved - chunk.tokens - 2 * most
-        yield from _shrink(work, most, to=fits - most, spare=spare)
-        if work.segments and work.tokens + most > fits:
+    fits, limit = work.job.fits, work.job.options.max_tokens
+    if fits is not None and work.tokens + limit > fits:
+        spare = work.saved - chunk.tokens - 2 * limit
+        yield from _shrink(work, most, to=fits - limit, spare=spare)
+        if work.segments and work.tokens + limit > fits:
             work.segments[-1] = yield from _extended(work, work.segments[-1], chunk, most)
             return
     try:
@@ -189,11 +189,19 @@ def _add(work: Work, chunk: Chunk, most: int) -> Steps[None]:
 
 
 def _merge(work: Work, most: int) -> Steps[None]:
-    while len(work.segments) >= MERGE_WIDTH:
-        row = work.segments[-MERGE_WIDTH:]
-        if len({segment.level for segment in row}) > 1:
+    """Merge eight in a row of one level, the oldest first, as far as the law pays for it."""
+    while (start := _row_of_eight(work.segments)) is not None:
+        row = work.segments[start : start + MERGE_WIDTH]
+        if work.saved < sum(segment.tokens for segment in row) + work.job.options.max_tokens:
             return
-        work.segments[-MERGE_WIDTH:] = [(yield from _merged(work, row, most))]
+        work.segments[start : start + MERGE_WIDTH] = [(yield from _merged(work, row, most))]
+
+
+def _row_of_eight(segments: Sequence[Segment]) -> int | None:
+    for start in range(len(segments) - MERGE_WIDTH + 1):
+        if len({segment.level for segment in segments[start : start + MERGE_WIDTH]}) == 1:
+            return start
+    return None
 
 
 def _merged(work: Work, row: Sequence[Segment], most: int) -> Steps[Segment]:
@@ -203,7 +211,7 @@ def _merged(work: Work, row: Sequence[Segment], most: int) -> Steps[Segment]:
         "merge",
         merge_prompt(tuple(segment.text for segment in row), most=most),
         cost=carried,
-        most=most,
+        most=work.job.options.max_tokens,
         replaced=carried,
         span=(row[0].start, row[-1].end),
     )
@@ -220,7 +228,7 @@ def _merged(work: Work, row: Sequence[Segment], most: int) -> Steps[Segment]:
 def _settle(work: Work, most: int) -> Steps[None]:
     """Merge what was made for a request with more room; what is made here never asks for it."""
     if work.job.fits is not None:
-        yield from _shrink(work, most, to=work.job.fits + most)
+        yield from _shrink(work, most, to=work.job.fits + work.job.options.max_tokens)
 
 
 def _shrink(work: Work, most: int, *, to: int, spare: int | None = None) -> Steps[None]:
@@ -228,13 +236,13 @@ def _shrink(work: Work, most: int, *, to: int, spare: int | None = None) -> Step
 
     Args:
         work: The work.
-        most: Most tokens of a segment.
+        most: What is asked of a segment. Unit: tokens.
         to: Most tokens of all segments.
         spare: What may be spent on it. `None`: as much as it takes.
     """
     while len(work.segments) > 1 and work.tokens > to:
         row = work.segments[:MERGE_WIDTH]
-        cost = sum(segment.tokens for segment in row) + most
+        cost = sum(segment.tokens for segment in row) + work.job.options.max_tokens
         if spare is not None and spare < cost:
             return
         work.segments[: len(row)] = [(yield from _merged(work, row, most))]
@@ -288,8 +296,8 @@ def _reread(work: Work, job: SummaryJob, worn: Segment, most: int) -> Steps[Segm
 
     It is done when what the law allows and was not spent pays for it; a failure changes nothing.
     """
-    saved = work.saved
-    if saved <= most or worn.start < _first_readable(job):
+    saved, limit = work.saved, job.options.max_tokens
+    if saved <= limit or worn.start < _first_readable(job):
         return None
     part = replace(
         job,
@@ -298,7 +306,7 @@ def _reread(work: Work, job: SummaryJob, worn: Segment, most: int) -> Steps[Segm
     )
     room = room_for_data(job, carried=most)
     chunks = yield from chunks_of(part, worn.start, most=room)
-    cost = sum(chunk.tokens + 2 * most for chunk in chunks)
+    cost = sum(chunk.tokens + 2 * limit for chunk in chunks)
     if not chunks or cost > saved or len(chunks) > worn.generation:
         return None
     try:
