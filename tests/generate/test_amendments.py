@@ -27,6 +27,7 @@ from thusfar.dialects import dialect
 from thusfar.errors import OptionsError, UnsupportedPartError
 from thusfar.messages import Reasoning, ToolResult
 from thusfar.models.port import ModelReply, Usage
+from thusfar.models.resolving import resolve_model
 from thusfar.runtime.defining import on_wire, read_definition
 from thusfar.testing.loopback import Answer, LoopbackServer
 
@@ -214,7 +215,21 @@ def test_a_schema_reaches_the_wire_of_the_model_that_answers_last():
     assert "output_config" in second.requests[0]
 
 
-def test_a_model_named_by_a_hook_is_called_by_its_own_name():
+def test_a_model_named_by_a_hook_is_called_by_its_own_name(monkeypatch):
+    """MO-18, PL-28."""
+    with LoopbackServer("Yes.") as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai-responses"))
+        monkeypatch.setenv("OPENAI_API_KEY", "a-key")
+        result = generate_sync(
+            "Go.", model=Scripted([]), prepare_step=lambda _: Amendment(model="openai:gpt-5")
+        )
+        resolve_model("openai:gpt-5").close()
+        assert [each.body["model"] for each in server.requests] == ["gpt-5"]
+
+    assert (result.text, result.request.model) == ("Yes.", "gpt-5")
+
+
+def test_a_model_named_by_a_hook_that_nobody_has_is_refused():
     """MO-18, PL-28."""
     with pytest.raises(OptionsError, match="no adapter knows"):
         generate_sync(
