@@ -143,6 +143,39 @@ def _done(program: str, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr[-3000:]
 
 
+ALONE = """
+import os, signal, threading
+from thusfar.storage import open_store
+from thusfar.testing.store_laws.told import sound, thread, user
+
+told, done = thread(open_store("memory:")), threading.Event()
+
+def talk():
+    i = 0
+    while not done.is_set():
+        told.append(user(f"parent-{i}"))
+        i += 1
+
+busy = threading.Thread(target=talk)
+busy.start()
+for n in range(12):
+    child = os.fork()
+    if child == 0:
+        signal.alarm(30)
+        told.append(user("child"))
+        sound(told)
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+done.set()
+busy.join()
+sound(told)
+"""
+
+
+def test_a_forked_child_has_a_memory_of_its_own() -> None:
+    _done(ALONE)
+
+
 @pytest.mark.parametrize("backend", ["sqlite", "postgres"])
 @pytest.mark.parametrize("program", [LEAVING, BUSY], ids=["leaving", "busy"])
 def test_a_forked_child_loses_nothing_whatever_its_parent_does(

@@ -14,6 +14,7 @@ import msgspec
 from thusfar.drive import drive
 from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, Steps, check_id, closed, now
+from thusfar.storage.forks import hold_during_forks
 from thusfar.storage.fulltext_memory import WORD_ANSWERS, WORD_CHANGES, Words, forget_words
 from thusfar.storage.records import DropRecords, drop_held
 from thusfar.storage.rows import (
@@ -46,7 +47,7 @@ class MemoryStore:
     def __init__(self, *, namespace: str = DEFAULT_NAMESPACE, clock: Clock = now) -> None:
         self.namespace = check_id(namespace, "namespace")
         self.clock = clock
-        self._lock = threading.RLock()
+        self._lock = hold_during_forks(threading.RLock())
         self._spaces: dict[str, Space] = {}
         self._closed = False
 

@@ -16,10 +16,10 @@ from weakref import WeakSet
 
 from thusfar.errors import StorageError, StorageUnavailableError
 from thusfar.storage.base import closed
+from thusfar.storage.forks import FORK_SECONDS
 from thusfar.storage.sqlite_session import Session, Shared
 
 ASYNC_THREADS: Final = 4  # operations of async code that run at once
-FORK_SECONDS: Final = 2.0  # a fork waits so long for operations that are under way
 _STEP: Final = 0.0005  # seconds between two looks at them
 
 
