@@ -33,10 +33,10 @@ ENDS_AT_ONCE = 64  # places asked for at first; each further question asks for t
 
 @dataclass(slots=True)
 class PlainView:
-    """The view of exact and recent history, which has one form."""
+    """The view of exact and recent history, which has one form; no receipt without a source."""
 
     messages: list[Any] = field(repr=False)
-    receipt: HistoryReceipt
+    receipt: HistoryReceipt | None
 
 
 @dataclass(slots=True)
@@ -73,6 +73,8 @@ def history_of(facts: RequestFacts) -> History:
         raise no_source()
     if isinstance(policy, ManagedHistory):
         return _managed(facts, policy.options)
+    if facts.source.kind == "none":
+        return _plain([], None, 0)
     setting = Setting(dialect=facts.dialect, counter=facts.measure)
     messages = facts.source.messages
     if isinstance(policy, RecentHistory):
@@ -80,7 +82,11 @@ def history_of(facts: RequestFacts) -> History:
     else:
         view = project_exact(messages, setting)
     tokens = sum(facts.measure.count(facts.dialect, view.messages))
-    held = PlainView(view.messages, view.receipt)
+    return _plain(view.messages, view.receipt, tokens)
+
+
+def _plain(messages: list[Any], receipt: HistoryReceipt | None, tokens: int) -> History:
+    held = PlainView(messages, receipt)
     return History(Ladder(HISTORY, math.inf, -1, [Rung("full", tokens, held=held)]))
 
 

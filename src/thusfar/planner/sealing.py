@@ -168,8 +168,8 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
     source = facts.source
     held, forms = rung.held, history.forms
     if isinstance(held, PlainView):
-        policy = held.receipt.policy if source.kind != "none" else "none"
-        view = held.receipt if source.kind != "none" else None
+        view = held.receipt
+        policy = "none" if view is None else view.policy
         return HistoryEvidence(
             source=source.kind, policy=policy, revision=source.revision, view=view
         )

@@ -13,7 +13,7 @@ import msgspec
 
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
-from thusfar.codec import json_text
+from thusfar.codec import text_of
 from thusfar.dialects import dialect
 from thusfar.drive import drive
 from thusfar.errors import OptionsError, RequestTooLargeError
@@ -222,7 +222,7 @@ def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -
     if taken is None:
         taken = planned.receipt.request.input_tokens
     if given is None:
-        text = made.text if isinstance(made, GeneratedText) else json_text(made.value)
+        text = made.text if isinstance(made, GeneratedText) else text_of(made.value)
         given = planned.count(text)
     return UsedTokens(input=taken, output=given)
 
