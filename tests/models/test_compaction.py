@@ -13,6 +13,7 @@ from thusfar.errors import ProviderError
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.models.anthropic import Anthropic
 from thusfar.models.contracts import ProviderHistorySummaryInput, as_text
+from thusfar.models.openai_responses import OpenAIResponses
 from thusfar.testing.loopback import Fault, LoopbackServer
 
 pytestmark = [pytest.mark.filterwarnings(each) for each in QUIET]
@@ -80,9 +81,95 @@ def test_a_model_without_it_has_no_such_method(name: str) -> None:
     assert not hasattr(Anthropic(name), "compact_history")
 
 
-def test_providers_whose_compaction_cannot_be_read_have_none() -> None:
-    able = [str(each) for each in ADAPTERS if hasattr(each.kind(each.model), "compact_history")]
-    assert able == ["Anthropic"]
+def test_providers_that_compact_have_the_method() -> None:
+    able = {str(each) for each in ADAPTERS if hasattr(each.kind(each.model), "compact_history")}
+    assert able == {"Anthropic", "OpenAIResponses"}
+
+
+def responses_at(server: LoopbackServer, **options: Any) -> OpenAIResponses:
+    url = server.base_url("openai-responses")
+    return OpenAIResponses("gpt-5", base_url=url, api_key="a-key", **options)
+
+
+def test_openai_compacts_and_then_writes_down_what_it_kept() -> None:
+    with LoopbackServer("It was sunny in Paris.", compactions="sealed") as server:
+        made = asyncio.run(responses_at(server).compact_history(wanted(max_output_tokens=50)))
+        first, second = server.requests
+    assert made.summary == "It was sunny in Paris."
+    assert made.request_id == "req_loopback_2"
+    assert (made.input_tokens or 0) > (as_text(made).output_tokens or 0) > 0
+    assert (first.kind, second.kind) == ("compact", "generate")
+    assert (first.findings, second.findings) == ((), ())
+    assert [item.get("role", item.get("type")) for item in first.body["input"]] == [
+        "system",
+        "user",
+        "function_call",
+        "function_call_output",
+        "assistant",
+    ]
+    kept, sealed, asked = second.body["input"]
+    assert kept["role"] == "user"
+    assert sealed["type"] == "compaction"
+    assert asked["content"].endswith("in at most 50 tokens.")
+    assert second.body["store"] is False
+    assert second.body["max_output_tokens"] == 200
+
+
+def test_a_server_of_the_wire_that_does_not_compact_writes_down_the_messages() -> None:
+    with LoopbackServer("It was sunny.", compactions=Fault.status(404)) as server:
+        made = asyncio.run(responses_at(server).compact_history(wanted()))
+        *_, second = server.requests
+    assert made.summary == "It was sunny."
+    assert second.body["input"][1]["role"] == "user"
+    assert len(second.body["input"]) == len(SAID) + 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "compactions", "code"),
+    [
+        ("", "sealed", "PROVIDER_ANSWER_INVALID"),
+        ("Fine.", Fault.status(500), "PROVIDER_UNAVAILABLE"),
+        (Fault.status(500), "sealed", "PROVIDER_UNAVAILABLE"),
+    ],
+)
+def test_a_compaction_that_fails_is_no_summary(answers: Any, compactions: Any, code: str) -> None:
+    with (
+        LoopbackServer(answers, compactions=compactions) as server,
+        pytest.raises(ProviderError) as caught,
+    ):
+        asyncio.run(responses_at(server, max_retries=0).compact_history(wanted()))
+    assert caught.value.code == code
+
+
+def test_a_turn_keeps_the_words_of_a_compaction_and_nothing_sealed() -> None:
+    with LoopbackServer(["They spoke about rivers.", "Fine."], compactions="sealed") as server:
+        model = responses_at(server)
+        store = open_store("memory:")
+        thread = Thread("rivers", store=store)
+        for number in range(8):
+            thread.sync.append(
+                [
+                    {"role": "user", "content": f"Question {number} about rivers. " * 30},
+                    {"role": "assistant", "content": f"Answer {number} about rivers. " * 30},
+                ]
+            )
+        result = generate_sync(
+            "And now?",
+            model=model,
+            use=[thread, history(recent={"tokens": 600})],
+            budget=InputBudget(max=1500, optimize_at=900),
+        )
+        model.close()
+        kinds = [request.kind for request in server.requests]
+        sent = str(server.requests[-1].body["input"])
+    assert result.text == "Fine."
+    assert kinds == ["compact", "generate", "generate"]
+    assert "They spoke about rivers." in sent
+    assert "encrypted_content" not in sent
+    assert len(result.steps[0].request.support) == 1
+    (kept,) = thread.sync.artifacts()
+    assert "They spoke about rivers." in str(kept.body)
+    assert "encrypted_content" not in str(kept.body)
 
 
 def test_a_turn_over_a_long_thread_asks_for_it_and_sends_its_text() -> None:

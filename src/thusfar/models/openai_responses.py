@@ -12,10 +12,19 @@ from typing import Any, ClassVar, Final
 
 from thusfar.errors import ProviderError
 from thusfar.models.calling import Decoder
+from thusfar.models.contracts import ProviderHistorySummaryInput, ProviderHistorySummaryResult
+from thusfar.models.errors import ProviderRefusedError
 from thusfar.models.failures import stainless_failure
 from thusfar.models.openai_chat import openai_client, too_long
+from thusfar.models.openai_compaction import (
+    Compacted,
+    compacted,
+    compaction_arguments,
+    recap_arguments,
+    summary_of,
+)
 from thusfar.models.openai_responses_reading import ResponsesDecoder, reply_of
-from thusfar.models.port import ModelReply
+from thusfar.models.port import ModelReply, Usage
 from thusfar.models.sdk import SdkModel
 
 SEALED: Final = "reasoning.encrypted_content"
@@ -46,9 +55,6 @@ class OpenAIResponses(SdkModel):
     Arguments are those of `SdkModel`. Where neither the request nor the settings say otherwise,
     nothing is stored by the provider (`store=False`) and a model that reasons is asked for its
     sealed reasoning, so that the next request can replay it.
-
-    The provider's own compaction gives no text that can be read, so that this adapter has no
-    `compact_history`: https://developers.openai.com/api/docs/guides/compaction (read 2026-11-30).
 
     Example:
         >>> OpenAIResponses("gpt-5")
@@ -89,6 +95,30 @@ class OpenAIResponses(SdkModel):
     def failure(self, error: Exception) -> ProviderError | None:
         """Read an exception of the SDK."""
         return stainless_failure(error, ("openai",), too_long)
+
+    async def compact_history(
+        self, wanted: ProviderHistorySummaryInput
+    ) -> ProviderHistorySummaryResult:
+        """Have the provider compact messages, and write down in words what that kept.
+
+        Args:
+            wanted: The messages and the length of the summary.
+
+        Raises:
+            UnsupportedPartError: `UNSUPPORTED_PART`, for a part that the wire cannot hold.
+            ProviderError: by code, when one of the two requests failed.
+        """
+        model = wanted.model or self.name
+        asked = compaction_arguments(wanted, model)
+        try:
+            left = await self.ask_once(lambda client: client.responses.compact(**asked), compacted)
+        except ProviderRefusedError:  # servers of others speak this wire without compaction
+            left = Compacted(asked["input"], Usage())
+        recap = self.completed(recap_arguments(left.items, wanted, model))
+        reply = await self.ask_once(
+            lambda client: self.send(client, recap, stream=False), self.reply
+        )
+        return summary_of(reply, left.usage)
 
     def ask_count(self, client: Any, arguments: Mapping[str, Any]) -> Any:
         """Ask for the input tokens."""
