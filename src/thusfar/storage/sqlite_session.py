@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import HeadRow, branch_of, follows
+from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated, unprepared
@@ -240,10 +240,12 @@ class Session:
         One statement is a transaction of its own, begun with the lock of the file.
         """
         shared = self.shared
+        key = (namespace, head.thread_id, head.owner)
         if self.busy or shared.read_only or not shared.writer.acquire(False):
             self._begin_turn()
         try:
-            self._cursor.execute(ADD_NODE_FOLLOWING, (namespace, *row, *held_by(namespace, head)))
+            values = (namespace, *row, *key, head.node >> POSITION_BITS, head.base)
+            self._cursor.execute(ADD_NODE_FOLLOWING, values)
             stored = self.connection.changes() == 1
         except apsw.ConstraintError:
             stored = False
@@ -252,7 +254,10 @@ class Session:
         finally:
             self.busy = self._writing = False
             shared.writer.release()
-        shared.heads.settle(namespace, head, stored=stored)
+        if stored and key in shared.heads.rows:
+            shared.heads.rows[key] = head
+        else:
+            shared.heads.settle(namespace, head, stored=stored)
         return stored
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:
