@@ -176,7 +176,7 @@ async def test_a_cancelled_stream_leaves_no_half_turn(adapter, moment, thread):
 
 
 def _end_what_the_database_began(store: Any) -> None:
-    """Meet all threads of the store: a cancelled write that one of them began goes on to its end."""
+    """Meet all threads of the store: a cancelled write that one began goes on to its end."""
     meeting = threading.Barrier(ASYNC_THREADS)
     list(store._pool.executor().map(lambda _: meeting.wait(30), range(ASYNC_THREADS)))
 
