@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from thusfar.dialects import Dialect
-from thusfar.dialects.placement import PROVIDERS, place
-from thusfar.dialects.placement_calls import complete_calls
-from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
+from thusfar.dialects.placement import place
 from thusfar.errors import ProviderError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.questions import UNPREPARED, CountRequest
 from thusfar.planner.sealing import Assembled
-from thusfar.thread.lowering import lower_all
+from thusfar.runtime.crossing import crossed
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +53,7 @@ class ProviderCount:
     def _arguments(self, wanted: CountRequest, dialect: Dialect, wire: Dialect) -> dict[str, Any]:
         messages = list(wanted.messages)
         if wire is not dialect:
-            lifted = [dialect.lift(message) for message in messages]
-            if wire.name in PROVIDERS:
-                lifted = complete_calls(lifted, wire.name)[0]
-            if wire.name in WITHOUT_MEDIA:
-                lifted = media_behind_results(lifted).messages
-            messages = lower_all(lifted, wire, leave_out=True, as_json=False).messages
+            messages = crossed(messages, dialect, wire, leave_out=True).messages
         name = self.model.name
         placed = place(wire, messages, system=wanted.system, tools=wanted.tools, model=name)
         request = Assembled(

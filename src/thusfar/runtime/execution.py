@@ -12,15 +12,14 @@ from typing import Any, Final, TypedDict
 
 from thusfar.budget import InputBudget
 from thusfar.dialects import Dialect, dialect
-from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
 from thusfar.errors import UnsupportedPartError
 from thusfar.messages import Message, ToolCall
 from thusfar.receipt import ReceiptWarning
+from thusfar.runtime.crossing import written_in
 from thusfar.runtime.edge import Runtime
 from thusfar.runtime.planned import Planned
 from thusfar.runtime.schemas import OutputSchema
 from thusfar.runtime.tools import Tool
-from thusfar.thread.lowering import lower_all
 from thusfar.thread.values import ThreadCommit
 
 MAX_STEPS: Final = 16  # requests in one turn; enough for tool work, too few for a runaway
@@ -179,13 +178,13 @@ class Execution:
         """Write messages of the turn as the next request will find them."""
         if self.thread is not None or self.planned_in is None:
             return tuple(messages)
-        return _written(messages, self.planned_in)
+        return written_in(messages, self.planned_in)
 
     def told(self, messages: Sequence[Message]) -> tuple[Any, ...]:
         """Write what the turn added as the caller reads it: canonical, or as their messages are."""
         if self.messages is None or self.spoken_in is None:
             return tuple(messages)
-        return _written(messages, self.spoken_in)
+        return written_in(messages, self.spoken_in)
 
     def tail(self) -> list[Message]:
         """Read the newest of the caller's messages, for calls that wait."""
@@ -197,13 +196,6 @@ class Execution:
             if newest >= len(self.messages) or any(m.role != "tool" for m in messages):
                 return messages
             newest *= 4
-
-
-def _written(messages: Sequence[Message], own: Dialect) -> tuple[Any, ...]:
-    """Write messages in a dialect; what has no form there is left out."""
-    if own.name in WITHOUT_MEDIA:
-        messages = media_behind_results(messages).messages
-    return tuple(lower_all(messages, own, leave_out=True, as_json=False).messages)
 
 
 @dataclass(frozen=True, slots=True)

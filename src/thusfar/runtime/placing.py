@@ -16,10 +16,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from thusfar.dialects.base import Dialect
-from thusfar.dialects.gemini import with_result_names
-from thusfar.dialects.placement import PROVIDERS, Placed, PlacementNote, place
-from thusfar.dialects.placement_calls import complete_calls
-from thusfar.dialects.placement_media import WITHOUT_MEDIA, media_behind_results
+from thusfar.dialects.placement import Placed, PlacementNote, place
 from thusfar.dialects.placement_values import CONTINUES
 from thusfar.drive import Steps
 from thusfar.errors import UnsupportedPartError
@@ -27,8 +24,8 @@ from thusfar.planner.planning import plan_steps
 from thusfar.planner.receipt import Contribution
 from thusfar.planner.sealing import Sealed
 from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.crossing import crossed
 from thusfar.runtime.edge import Edge
-from thusfar.thread.lowering import lower_all
 from thusfar.tokens import Measure
 
 PLACEMENT: Final = "placement"
@@ -130,30 +127,7 @@ def _on_the_wire(sealed: Sealed, dialect: Dialect, wire: Dialect, leave_out: boo
     messages = sealed.request.messages
     if wire is dialect:
         return _Lowered(list(messages), sealed.spoken)
-    canonical = list(map(dialect.lift, messages))
-    notes: tuple[PlacementNote, ...] = ()
-    if wire.name in PROVIDERS:
-        canonical, notes = complete_calls(canonical, wire.name)
-    else:
-        canonical = list(with_result_names(canonical))
-    places: Sequence[int] = range(len(canonical))
-    if wire.name in WITHOUT_MEDIA:
-        canonical, places, moved = media_behind_results(canonical)
-        notes = (*notes, PlacementNote(code="media-moved", positions=moved)) if moved else notes
-    made: list[Any] = []
-    origins: list[int] = []
-    lost: list[int] = []
-    for position, message in zip(places, canonical, strict=True):
-        written: Sequence[Any]
-        try:
-            written = wire.lower(message)
-        except UnsupportedPartError:
-            written, left_out = lower_all([message], wire, leave_out=leave_out, as_json=False)
-            lost += [position] if left_out else []
-        made += written
-        origins += [position] * len(written)
-    if lost:
-        notes = (*notes, PlacementNote(code="parts-left-out", positions=tuple(lost)))
+    made, origins, notes = crossed(messages, dialect, wire, leave_out=leave_out)
     view = sealed.receipt.history.view
     start = view.system if view is not None else 0
     spoken = sum(start <= origin < start + sealed.spoken for origin in origins)

@@ -18,6 +18,7 @@ from thusfar.planner.receipt import Inspection, RequestReceipt, StepEvidence
 from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.crossing import written_in
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer
@@ -26,7 +27,6 @@ from thusfar.runtime.wire import (
     reported_input_tokens,
     reported_output_tokens,
 )
-from thusfar.thread.lowering import lower_all
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -281,8 +281,7 @@ class Planned:
         facts, wire = self._edge.facts, self._edge.wire
         if wire is not facts.dialect:
             lifted = [wire.lift(message) for message in answered]
-            own = lower_all(lifted, facts.dialect, leave_out=True, as_json=False)
-            answered = own.messages
+            answered = list(written_in(lifted, facts.dialect))
         return (*facts.source.messages, *facts.turn, *answered)
 
     def _prepare(self, messages: tuple[Any, ...], commit: Any, reported: int | None) -> Accepted:
