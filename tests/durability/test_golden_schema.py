@@ -8,12 +8,10 @@ threads `full` (branches, variants, owners, open calls, erasures, artifacts, cou
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from pathlib import Path
 
-import apsw
 import pytest
 
+from durability.golden import GOLDEN, Opening, opening_of
 from thusfar.errors import HistoryError
 from thusfar.messages import (
     Audio,
@@ -26,50 +24,27 @@ from thusfar.messages import (
     ToolCall,
     ToolResult,
 )
-from thusfar.storage import MemoryStore, PostgresStore, SqliteStore, Store
+from thusfar.storage import MemoryStore, Store
 from thusfar.storage import questions as q
 from thusfar.testing.store_laws.told import sound
 from thusfar.thread import SyncThread, Thread, threads_sync
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 ODD = "NUL \0 lone \ud800 low \udfff pair \U0001f600 line \u2028 tab \t del \x7f quote '\" \\ é"
 TURN = ("s1", "u1", "a1", "u2", "b2", "t1", "t2", "a2")
 OPENED = ("u3", "b3", "u3x", "r1", "r2", "a3")
 ERASED = ("e1", "e2", "e3", "e4", "e5")
-Opening = Callable[[], Store]
 
 
 @pytest.fixture(params=["sqlite", "postgres"])
-def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+def opening(request: pytest.FixtureRequest) -> Opening:
     """What opens the golden database with today's code."""
-    script = (GOLDEN / f"schema_1.{request.param}.sql").read_text()
-    if request.param == "postgres":
-        url = _loaded_into_postgres(request.getfixturevalue("postgres_url"), script)
-        return lambda: PostgresStore(url)
-    path = tmp_path / "golden.db"
-    connection = apsw.Connection(str(path))
-    connection.execute(script).fetchall()
-    connection.close()
-    return lambda: SqliteStore(path)
+    return opening_of(1, request.param, request)
 
 
 @pytest.fixture
 def store(opening: Opening) -> Store:
     """The golden database, opened."""
     return opening()
-
-
-def _loaded_into_postgres(url: str, script: str) -> str:
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS thusfar_golden WITH (FORCE)")
-        connection.execute("CREATE DATABASE thusfar_golden ENCODING 'UTF8' TEMPLATE template0")
-    address, mark, query = url.partition("?")
-    golden = f"{address.rpartition('/')[0]}/thusfar_golden{mark}{query}"
-    with psycopg.connect(golden, autocommit=True) as connection:
-        connection.execute(script.encode())
-    return golden
 
 
 def _told(store: Store, name: str = "full", owner: str = "main") -> SyncThread:

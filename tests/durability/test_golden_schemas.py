@@ -9,14 +9,12 @@ failed. What that version read in it is in `schemas_2_to_4.json`, and was the sa
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-import apsw
 import msgspec
 import pytest
 
+from durability.golden import GOLDEN, Opening, opening_of
 from thusfar import (
     InputBudget,
     Runtime,
@@ -29,16 +27,14 @@ from thusfar import (
 from thusfar.errors import HistoryError
 from thusfar.messages import Message, Text, ToolResult
 from thusfar.process import Process, Runs, Task
-from thusfar.storage import PostgresStore, SqliteStore, Store
+from thusfar.storage import Store
 from thusfar.storage import questions as q
 from thusfar.storage.migrations import NEWEST
 from thusfar.testing.store_laws.told import sound
 from thusfar.thread import SyncThread, Thread, threads_sync
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 READ: dict[str, Any] = json.loads((GOLDEN / "schemas_2_to_4.json").read_text(encoding="utf-8"))
 SCHEMAS = (2, 3, 4)
-Opening = Callable[[], Store]
 
 
 def test_there_is_a_database_of_every_schema():
@@ -48,37 +44,15 @@ def test_there_is_a_database_of_every_schema():
 
 
 @pytest.fixture(params=[(number, kind) for number in SCHEMAS for kind in ("sqlite", "postgres")])
-def opening(request: pytest.FixtureRequest, tmp_path: Path) -> Opening:
+def opening(request: pytest.FixtureRequest) -> Opening:
     """What opens a golden database with today's code."""
-    number, kind = request.param
-    script = (GOLDEN / f"schema_{number}.{kind}.sql").read_text(encoding="utf-8")
-    if kind == "postgres":
-        url = _loaded_into_postgres(request.getfixturevalue("postgres_url"), script)
-        return lambda: PostgresStore(url)
-    path = tmp_path / "golden.db"
-    connection = apsw.Connection(str(path))
-    connection.execute(script).fetchall()
-    connection.close()
-    return lambda: SqliteStore(path)
+    return opening_of(*request.param, request)
 
 
 @pytest.fixture
 def store(opening: Opening) -> Store:
     """A golden database, opened."""
     return opening()
-
-
-def _loaded_into_postgres(url: str, script: str) -> str:
-    import psycopg
-
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("DROP DATABASE IF EXISTS thusfar_golden WITH (FORCE)")
-        connection.execute("CREATE DATABASE thusfar_golden ENCODING 'UTF8' TEMPLATE template0")
-    address, mark, query = url.partition("?")
-    golden = f"{address.rpartition('/')[0]}/thusfar_golden{mark}{query}"
-    with psycopg.connect(golden, autocommit=True) as connection:
-        connection.execute(script.encode())
-    return golden
 
 
 def _told(store: Store, owner: str = "main") -> SyncThread:

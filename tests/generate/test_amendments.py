@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from colors import turn_in
 from model_adapters import ADAPTERS, QUIET, Adapter
 from thusfar import (
     Amendment,
@@ -15,12 +16,9 @@ from thusfar import (
     ToolCall,
     context,
     droppable,
-    generate,
     generate_sync,
     history,
     open_store,
-    stream,
-    stream_sync,
     tool,
 )
 from thusfar.dialects import dialect
@@ -60,17 +58,6 @@ def taking_turns(*models):
     return lambda seen: Amendment(model=models[seen.index % len(models)])
 
 
-async def run(color, words, **options):
-    match color:
-        case "sync":
-            return generate_sync(words, **options)
-        case "async":
-            return await generate(words, **options)
-        case "sync stream":
-            return stream_sync(words, **options).result()
-    return await stream(words, **options).result()
-
-
 @pytest.mark.parametrize(
     ("first", "other", "color"),
     [
@@ -85,7 +72,7 @@ async def test_each_step_may_be_answered_on_another_wire(
     """GE-7, PL-28."""
     with LoopbackServer([Answer(tool_calls=[CALL]), Answer(tool_calls=[CALL]), "Six."]) as server:
         one, two = first.to(server), other.to(server)
-        result = await run(
+        result = await turn_in(
             color,
             "Add.",
             model=one,

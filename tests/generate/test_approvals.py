@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pytest
 
+from colors import COLORS, turn_in
 from thusfar import (
     Message,
     Scripted,
     Text,
     Thread,
     ToolCall,
-    generate,
     generate_sync,
     open_store,
-    stream,
-    stream_sync,
     tool,
 )
 from thusfar.errors import OptionsError, PreparationError
@@ -26,7 +24,6 @@ pytestmark = pytest.mark.anyio
 
 PAY = ToolCall("c", "pay", '{"amount": 1}')
 CALL, LATER = (ToolCall(None, "pay", f'{{"amount": {amount}}}') for amount in (1, 2))
-COLORS = ("sync", "async", "sync stream", "stream")
 PLACES = ("sqlite", "postgres")
 
 
@@ -252,10 +249,10 @@ async def test_nothing_runs_where_nobody_can_say_whether_a_call_waits(decided, c
     model = Scripted([(ToolCall("f", "free"), PAY), "Done."])
     options = {"model": model, "thread": thread, "tools": [guarded, free]}
     if decided == "is later":
-        assert [call.id for call in (await call_in(color, "Pay.", **options)).pending] == ["c"]
+        assert [call.id for call in (await turn_in(color, "Pay.", **options)).pending] == ["c"]
         return
     with pytest.raises(PreparationError) as raised:
-        await call_in(color, "Pay.", **options)
+        await turn_in(color, "Pay.", **options)
 
     assert raised.value.facts == {"reason": "approval", "tool": "pay"}
     assert "secret" not in str(raised.value)
@@ -264,24 +261,12 @@ async def test_nothing_runs_where_nobody_can_say_whether_a_call_waits(decided, c
     assert thread.sync.read().messages == ()
 
 
-async def call_in(color, words=None, **options):
-    """Generate in one of the four ways."""
-    match color:
-        case "sync":
-            return generate_sync(words, **options)
-        case "async":
-            return await generate(words, **options)
-        case "sync stream":
-            return stream_sync(words, **options).result()
-    return await stream(words, **options).result()
-
-
 async def run(color, address, name, server, *, words=None, approvals=None):
     """Generate with everything made anew, as another process would."""
     model = Gemini("gemini-2.5-pro", base_url=server.base_url("gemini"), api_key="a-key")
     store = open_store(address)
     try:
-        return await call_in(
+        return await turn_in(
             color,
             words,
             model=model,

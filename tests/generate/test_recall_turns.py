@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from colors import COLORS, turn_in
 from model_adapters import ADAPTERS, QUIET, Adapter
 from thusfar import (
     InputBudget,
@@ -14,13 +15,10 @@ from thusfar import (
     Thread,
     ToolCall,
     context,
-    generate,
     generate_sync,
     history,
     offload,
     open_store,
-    stream,
-    stream_sync,
     tool,
 )
 from thusfar.errors import RequestCompositionError
@@ -59,22 +57,11 @@ def recalled(messages: Any) -> list[tuple[bool, str]]:
     return [(part.is_error, part.parts[0].text) for part in parts]
 
 
-async def run(color: str, words: str, **options: Any):
-    match color:
-        case "sync":
-            return generate_sync(words, **options)
-        case "async":
-            return await generate(words, **options)
-        case "sync stream":
-            return stream_sync(words, **options).result()
-    return await stream(words, **options).result()
-
-
 @pytest.mark.parametrize(
     ("adapter", "color", "place"),
     [
         *((adapter, "sync", "memory") for adapter in ADAPTERS),
-        *((ADAPTERS[0], color, "sqlite") for color in ("sync", "async", "sync stream", "stream")),
+        *((ADAPTERS[0], color, "sqlite") for color in COLORS),
         *((ADAPTERS[2], color, "postgres") for color in ("sync", "async", "stream")),
     ],
     ids=str,
@@ -95,8 +82,8 @@ async def test_a_turn_that_reads_back_what_it_was_sent_in_short(
     options["runtime"] = runtime
     with LoopbackServer([Answer(tool_calls=CALLS), "The walrus.", "Still the walrus."]) as server:
         model = adapter.to(server)
-        result = await run(color, "Who paid?", model=model, **options)
-        later = await run(color, "Sure?", model=model, **options)
+        result = await turn_in(color, "Who paid?", model=model, **options)
+        later = await turn_in(color, "Sure?", model=model, **options)
         await model.aclose()
         assert [each.findings for each in server.requests] == [(), (), ()]
         first, second, _ = (str(each.body) for each in server.requests)

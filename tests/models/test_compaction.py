@@ -141,25 +141,30 @@ def test_a_compaction_that_fails_is_no_summary(answers: Any, compactions: Any, c
     assert caught.value.code == code
 
 
+def over_rivers(model: Any) -> tuple[Thread, Any]:
+    """Generate a turn behind a thread that has to be summarised."""
+    thread = Thread("rivers", store=open_store("memory:"))
+    for number in range(8):
+        thread.sync.append(
+            [
+                {"role": "user", "content": f"Question {number} about rivers. " * 30},
+                {"role": "assistant", "content": f"Answer {number} about rivers. " * 30},
+            ]
+        )
+    result = generate_sync(
+        "And now?",
+        model=model,
+        use=[thread, history(recent={"tokens": 600})],
+        budget=InputBudget(max=1500, optimize_at=900),
+    )
+    model.close()
+    return thread, result
+
+
 def test_a_turn_keeps_the_words_of_a_compaction_and_nothing_sealed() -> None:
     with LoopbackServer(["They spoke about rivers.", "Fine."], compactions="sealed") as server:
         model = responses_at(server)
-        store = open_store("memory:")
-        thread = Thread("rivers", store=store)
-        for number in range(8):
-            thread.sync.append(
-                [
-                    {"role": "user", "content": f"Question {number} about rivers. " * 30},
-                    {"role": "assistant", "content": f"Answer {number} about rivers. " * 30},
-                ]
-            )
-        result = generate_sync(
-            "And now?",
-            model=model,
-            use=[thread, history(recent={"tokens": 600})],
-            budget=InputBudget(max=1500, optimize_at=900),
-        )
-        model.close()
+        thread, result = over_rivers(model)
         kinds = [request.kind for request in server.requests]
         sent = str(server.requests[-1].body["input"])
     assert result.text == "Fine."
@@ -175,21 +180,7 @@ def test_a_turn_keeps_the_words_of_a_compaction_and_nothing_sealed() -> None:
 def test_a_turn_over_a_long_thread_asks_for_it_and_sends_its_text() -> None:
     with LoopbackServer("Fine.", compactions="They spoke about rivers.") as server:
         model = model_at(server)
-        thread = Thread("rivers", store=open_store("memory:"))
-        for number in range(8):
-            thread.sync.append(
-                [
-                    {"role": "user", "content": f"Question {number} about rivers. " * 30},
-                    {"role": "assistant", "content": f"Answer {number} about rivers. " * 30},
-                ]
-            )
-        result = generate_sync(
-            "And now?",
-            model=model,
-            use=[thread, history(recent={"tokens": 600})],
-            budget=InputBudget(max=1500, optimize_at=900),
-        )
-        model.close()
+        _, result = over_rivers(model)
         compaction, request = server.requests
     assert result.text == "Fine."
     assert (compaction.kind, request.kind) == ("compact", "generate")
