@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from thusfar.errors import HistoryError, InvalidDefinitionError, TaskFailedError
+from thusfar.process.paths import steps_of
 from thusfar.process.state import State
 
 Criteria = Mapping[str, Any] | Callable[[Mapping[str, Any]], bool]
@@ -69,7 +70,6 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "regexp": lambda a, b: re.search(b, _text(a)) is not None,
 }
 _WITHOUT_VALUE: Final = ("isNull", "notNull", "isBlank", "notBlank")
-_STEP: Final = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _PATH: Final = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d{1,9}\])*")
 _ALIASES: Final = {"isNotNull": "notNull", "isNotBlank": "notBlank"}
 
@@ -205,6 +205,4 @@ def _value(state: Mapping[str, Any], path: str) -> Any:
 
 @lru_cache(maxsize=1024)
 def _steps(path: str) -> tuple[str | int, ...]:
-    """Read a path; names are any text without dots and brackets."""
-    found = _STEP.findall(path.removeprefix("state."))
-    return tuple(int(index) if index else name for index, name in found)
+    return steps_of(path.removeprefix("state."))

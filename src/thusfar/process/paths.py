@@ -64,10 +64,15 @@ def parse_path(text: str) -> StatePath:
             fix="Write names joined by dots, with [0] for a place in a list, and at most one of "
             "[], {} and {?} at the end.",
         )
-    steps = tuple(int(index) if index else name for index, name in _STEP.findall(found["steps"]))
+    steps = steps_of(found["steps"])
     if steps[0] == RESERVED:
         raise reserved()
     return StatePath(steps, _OPERATORS.get(found["operator"] or "", "set"))
+
+
+def steps_of(path: str) -> tuple[str | int, ...]:
+    """Split a path into keys and indexes of lists; names are any text without dots and brackets."""
+    return tuple(int(index) if index else name for index, name in _STEP.findall(path))
 
 
 def reserved() -> InvalidStateError:
@@ -183,8 +188,7 @@ def _source(text: str) -> tuple[str, tuple[str | int, ...]]:
             fix="Write $output, $outputs or $state, each with an optional path behind a dot such "
             "as $output.lines[0].name; write $$ for a dollar sign.",
         )
-    steps = _STEP.findall(found[2] or "")
-    return found[1], tuple(int(index) if index else key for index, key in steps)
+    return found[1], steps_of(found[2] or "")
 
 
 def _child(value: Any, step: str | int) -> Any:
