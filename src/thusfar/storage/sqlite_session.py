@@ -254,7 +254,7 @@ class Session:
         finally:
             self.busy = self._writing = False
             shared.writer.release()
-        if stored and key in shared.heads.rows:
+        if stored and key in shared.heads.rows:  # what `settle` would do; every append comes here
             shared.heads.rows[key] = head
         else:
             shared.heads.settle(namespace, head, stored=stored)
