@@ -6,6 +6,8 @@ server's `synchronous_commit` says.
 
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from contextlib import suppress
 from typing import Any, Final, TypeVar
 
 from thusfar.drive import Steps, adrive, drive
@@ -111,9 +113,14 @@ class PostgresStore:
         return stored
 
     async def arun(self, steps: Steps[Result]) -> Result:
-        """Run an operation to its end on the event loop."""
-        import asyncio
+        """Run an operation to its end on the event loop; cancelled, it ends with its connection.
 
+        The driver gives up a connection, and complains, when it is cancelled again while it asks
+        the server to stop, as some frameworks do. So the work is a task that is cancelled once.
+        """
+        return await _ended(self._work(steps), stop=True)
+
+    async def _work(self, steps: Steps[Result]) -> Result:
         sql = PostgresSql(self.namespace, self._shared.heads)
         pool = await self._shared.async_pool()
         connection = await self._shared.aborrow(pool)
@@ -135,7 +142,7 @@ class PostgresStore:
         try:
             return await adrive(steps, answer)
         finally:
-            await asyncio.shield(end())  # a second cancellation takes no connection from the pool
+            await _ended(end(), stop=False)  # no cancellation takes a connection from the pool
 
     def close(self) -> None:
         """Close the connections of sync code; views of other namespaces close with it."""
@@ -149,3 +156,26 @@ class PostgresStore:
     async def leave_loop(self) -> None:
         """Close the connections of the running event loop; the store stays open."""
         await self._shared.leave_loop()
+
+
+async def _ended(work: Coroutine[Any, Any, Result], *, stop: bool) -> Result:
+    """Return when work has ended, however often the waiting is cancelled.
+
+    Args:
+        work: What to do, in a task of its own.
+        stop: Whether a cancellation of the waiting cancels the work, once.
+    """
+    import asyncio
+
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        if stop and not task.cancelling():  # the end of a loop cancels every task itself
+            task.cancel()
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait((task,))
+        if not task.cancelled():
+            task.exception()  # is looked at: the caller hears of the cancellation alone
+        raise
