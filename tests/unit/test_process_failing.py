@@ -192,3 +192,89 @@ def test_failure_tasks_can_be_data():
 
     assert process.graph.error_task == "mend"
     assert process.graph.behind_failure(process.graph.tasks["work"]) == "mend"
+
+
+def ticking(process: Process, now: list[float]) -> Process:
+    process.monotonic = lambda: now[0]
+    return process
+
+
+def taking(now: list[float], seconds: float) -> Any:
+    def run(state: Any) -> None:
+        now[0] += seconds
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("limits", "status", "named"),
+    [
+        (RunLimits(run_timeout_seconds=5), "failed", "run_timeout_seconds"),
+        (RunLimits(step_timeout_seconds=5), "finished", "step_timeout_seconds"),
+        (RunLimits(step_timeout_seconds=5, run_timeout_seconds=6), "failed", "run_timeout_seconds"),
+    ],
+)
+def test_a_step_that_took_too_long_is_taken_over_and_a_run_that_did_is_not(limits, status, named):
+    now = [0.0]
+    events: list[Any] = []
+    tasks = [ScriptTask(id="work", run=taking(now, 9)), MEND]
+    process = ticking(
+        Process(tasks, model=Scripted("sorry"), error_task="mend", limits=limits), now
+    )
+    process.on_event = events.append
+
+    outcome = process.run_sync()
+
+    assert outcome.status == status
+    failed = [event for event in events if isinstance(event, StepFailed)]
+    assert len(failed) == (status == "finished")
+    if outcome.failure is not None:
+        assert (outcome.failure.code, outcome.failure.task_id) == ("STEP_TIMEOUT", "work")
+        assert outcome.failure.fix.startswith(f"Raise {named},")
+        assert outcome.failure.cause.facts[named] == getattr(limits, named)
+
+
+def test_the_time_of_the_run_around_is_taken_over_neither_inside_nor_outside():
+    now = [0.0]
+    inside = ticking(
+        Process(
+            [ScriptTask(id="work", run=taking(now, 9)), ScriptTask(id="spare", run=str)],
+            id="inside",
+            error_task="spare",
+        ),
+        now,
+    )
+    limits = RunLimits(run_timeout_seconds=5)
+    process = Process(
+        [SubProcess(id="sub", process=inside), MEND], error_task="mend", limits=limits
+    )
+
+    outcome = ticking(process, now).run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.task_id) == ("STEP_TIMEOUT", "sub")
+    assert outcome.failure.cause.facts["process_id"] == "process"
+    assert inside.position.at == "work"
+
+
+def test_the_time_of_the_step_around_ends_what_is_inside_and_is_taken_over_outside():
+    now = [0.0]
+    inside = ticking(
+        Process(
+            [ScriptTask(id="work", run=taking(now, 9)), ScriptTask(id="spare", run=str)],
+            id="inside",
+            error_task="spare",
+        ),
+        now,
+    )
+    process = Process(
+        [SubProcess(id="sub", process=inside), MEND],
+        error_task="mend",
+        model=Scripted("sorry"),
+        limits=RunLimits(step_timeout_seconds=5),
+    )
+
+    outcome = ticking(process, now).run_sync()
+
+    assert (outcome.status, outcome.output) == ("finished", {"said": "sorry"})
+    assert inside.position.at == "work"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from thusfar.errors import InvalidDefinitionError, ProcessRunningError, RunCancelledError
-from thusfar.process import END, Process, ScriptTask, SubProcess, Task
+from thusfar.process import END, Process, RunLimits, ScriptTask, SubProcess, Task
 
 
 class Gated:
@@ -268,5 +268,27 @@ def test_a_stream_ends_where_a_run_cannot_begin():
         assert [event async for event in handle.events()] == []
         with pytest.raises(InvalidDefinitionError):
             await handle
+
+    in_a_loop(scenario)
+
+
+def test_the_time_in_which_a_run_is_paused_is_not_the_runs():
+    async def scenario(model: Gated) -> None:
+        now = [0.0]
+        limits = RunLimits(step_timeout_seconds=10, run_timeout_seconds=10)
+        process = Process(
+            [Task(id="a", next_task="b"), Task(id="b", next_task=END)], model=model, limits=limits
+        )
+        process.monotonic = lambda: now[0]
+        handle = process.start()
+        handle.pause()
+        while not handle.paused:
+            await asyncio.sleep(0)
+        now[0] += 3_600
+        handle.resume()
+        model.answers.put_nowait("one")
+        model.answers.put_nowait("two")
+
+        assert (await handle).status == "finished"
 
     in_a_loop(scenario)

@@ -39,6 +39,7 @@ class CallModel:
         prompt: What is sent; nothing but a planned prompt can be.
         max_output_tokens: Output limit.
         timeout_seconds: How long its step may still take. `None`: any time.
+        too_late: Makes the error for an answer that comes later.
         monotonic: Tells the time, for calls that cannot be interrupted.
         control: What may end it from outside.
         call_seconds: How long it may take itself, behind which it has no answer. `None`: any
@@ -49,6 +50,7 @@ class CallModel:
     prompt: PlannedPrompt
     max_output_tokens: int | None
     timeout_seconds: float | None
+    too_late: Callable[[], StepTimeoutError]
     monotonic: Callable[[], float]
     control: Control | None = None
     call_seconds: float | None = None
@@ -87,6 +89,7 @@ class CallFunction:
         arguments: Its arguments.
         task_id: The task it belongs to.
         timeout_seconds: How long it may be awaited. `None`: any time.
+        too_late: Makes the error behind that time; there is one where there is a time.
         control: What may end it from outside.
         committed: Whether the step it belongs to is committed.
     """
@@ -95,6 +98,7 @@ class CallFunction:
     arguments: tuple[Any, ...]
     task_id: str
     timeout_seconds: float | None = None
+    too_late: Callable[[], StepTimeoutError] | None = None
     control: Control | None = None
     committed: bool = False
 
@@ -133,7 +137,7 @@ def answer(question: Any) -> Any:
         made = _at_once(_called(question))
     taken = question.monotonic() - begun
     if question.timeout_seconds is not None and taken > question.timeout_seconds:
-        raise timed_out()
+        raise question.too_late()
     if question.call_seconds is not None and taken > question.call_seconds:
         return _late()
     return _read(question, made)
@@ -159,14 +163,6 @@ async def aanswer(question: Any) -> Any:
     return _read(question, made)
 
 
-def timed_out() -> StepTimeoutError:
-    """Make the error for a step, or a run, that took too long."""
-    return StepTimeoutError(
-        "A step took longer than it was given.",
-        fix="Raise step_timeout_seconds or run_timeout_seconds, or make the task smaller.",
-    )
-
-
 def _late() -> GeneratedText:
     """Stand for the answer of a call that took too long."""
     return GeneratedText(text="", finish=LATE)
@@ -190,7 +186,8 @@ async def _awaited(made: Any, question: CallModel | CallFunction) -> Any:
             raise
         if is_shorter:
             return _late()
-        raise timed_out() from None
+        assert question.too_late is not None
+        raise question.too_late() from None
 
 
 def _at_once(made: Any) -> Any:

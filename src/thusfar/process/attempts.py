@@ -16,7 +16,7 @@ from thusfar.errors import NoRouteError, OptionsError, RetriesExhaustedError
 from thusfar.models.contracts import GeneratedObject, nothing_of
 from thusfar.models.errors import ProviderAnswerError
 from thusfar.process.answer_schemas import native_schema
-from thusfar.process.answering import CallFunction, CallModel, timed_out
+from thusfar.process.answering import CallFunction, CallModel
 from thusfar.process.answers import (
     Answer,
     Chosen,
@@ -126,7 +126,7 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
             schema=schema,
         )
     if run.seconds_left() == 0:
-        raise timed_out()
+        raise run.too_late()
     run.require_tokens(planned.receipt.request.input_tokens)
     run.take_call()
     run.tell(PromptPlanned(process_id=process.id, receipt=planned.receipt))
@@ -202,6 +202,7 @@ def _call(run: Run, model: Any, planned: PlannedPrompt) -> CallModel:
         prompt=planned,
         max_output_tokens=run.process.requests.max_output_tokens,
         timeout_seconds=run.seconds_left(),
+        too_late=run.too_late,
         call_seconds=run.call_seconds,
         monotonic=run.process.monotonic,
         control=run.control,

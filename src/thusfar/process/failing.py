@@ -68,7 +68,7 @@ def or_failure_task(run: Run, steps: Steps[Commit]) -> Steps[Commit]:
         return (yield from steps)
     except TAKEN_OVER as error:
         target = taking_over(run)
-        if target is None:
+        if target is None or run.limited_by(error):
             raise
         failure = told_failure(run, error, target)
     process.pending = None
@@ -96,8 +96,8 @@ def behind_child(run: Run, error: HistoryError) -> str:
     Raises:
         HistoryError: What it failed with, where nothing takes that over.
     """
-    own_limit = isinstance(error, LIMITS) and not run.limited_by(error)
-    target = taking_over(run) if own_limit or isinstance(error, TAKEN_OVER) else None
+    own = isinstance(error, (*LIMITS, *TAKEN_OVER)) and not run.limited_by(error)
+    target = taking_over(run) if own else None
     if target is None:
         raise error
     return target

@@ -6,11 +6,11 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from thusfar.errors import CallLimitError, HistoryError, TokenLimitError
+from thusfar.errors import CallLimitError, HistoryError, StepTimeoutError, TokenLimitError
 from thusfar.process.answering import CallFunction
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.entries import Entry
@@ -40,6 +40,7 @@ class Run:
         control: What was asked of it from outside; `None` where nothing can be.
         keeper: Keeps it in a store. `None`: it is in memory only.
         limit: The error of a limit of its own that was reached.
+        late: The error of its step, where that took too long.
         alone: Whether it is one task alone, behind which nothing goes on.
     """
 
@@ -54,12 +55,15 @@ class Run:
     control: Control | None = None
     keeper: Keeper | None = None
     limit: HistoryError | None = None
+    late: HistoryError | None = None
     alone: bool = False
 
     def limited_by(self, error: HistoryError) -> bool:
-        """Tell whether an error is a limit of this run, or of those around it."""
-        around = self.around is not None and self.around.limited_by(error)
-        return around or error is self.limit
+        """Tell whether an error is a limit of this run, or of those around it and their steps."""
+        return error is self.limit or (self.around is not None and self.around._ended_by(error))
+
+    def _ended_by(self, error: HistoryError) -> bool:
+        return error is self.late or self.limited_by(error)
 
     @property
     def place(self) -> str:
@@ -75,14 +79,39 @@ class Run:
 
     def seconds_left(self) -> float | None:
         """Tell how long the step may still take; 0 when it is over, `None` when any time."""
-        now, limits = self.process.monotonic(), self.process.limits
-        left = [self.around.seconds_left()] if self.around is not None else []
-        if limits.step_timeout_seconds is not None:
-            left.append(self.step_began + limits.step_timeout_seconds - now)
-        if limits.run_timeout_seconds is not None:
-            left.append(self.began + limits.run_timeout_seconds - now)
-        known = [seconds for seconds in left if seconds is not None]
+        known = [left for _, _, left in self._times()]
         return max(0.0, min(known)) if known else None
+
+    def _times(self) -> Iterator[tuple[Run, str, float]]:
+        """List the limits of time, the outermost first: whose, which, and the seconds left."""
+        if self.around is not None:
+            yield from self.around._times()
+        now, limits = self.process.monotonic(), self.process.limits
+        for name, most, began in (
+            ("run_timeout_seconds", limits.run_timeout_seconds, self.began),
+            ("step_timeout_seconds", limits.step_timeout_seconds, self.step_began),
+        ):
+            if most is not None:
+                yield self, name, began + most - now
+
+    def too_late(self) -> StepTimeoutError:
+        """Make the error for the limit of time that is over; of several, for the outermost."""
+        times = [*self._times()]
+        over = [each for each in times if each[2] <= 0]
+        run, name, _ = over[0] if over else min(times, key=lambda each: each[2])
+        seconds: float = getattr(run.process.limits, name)
+        whole = name == "run_timeout_seconds"
+        facts: dict[str, Any] = {"process_id": run.process.id, name: seconds}
+        error = StepTimeoutError(
+            f"A {'run' if whole else 'step'} took longer than the {seconds:,g} s it was given.",
+            fix=f"Raise {name}, or make the {'run' if whole else 'task'} smaller.",
+            **facts,
+        )
+        if whole:
+            run.limit = error
+        else:
+            run.late = error
+        return error
 
     @property
     def call_seconds(self) -> float | None:
@@ -185,6 +214,7 @@ class Run:
             arguments=arguments,
             task_id=self.task_id,
             timeout_seconds=self.seconds_left(),
+            too_late=self.too_late,
             control=self.control,
         )
 

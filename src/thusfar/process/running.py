@@ -21,7 +21,7 @@ from thusfar.errors import (
     RunExistsError,
     StepLimitError,
 )
-from thusfar.process.answering import Wait, timed_out
+from thusfar.process.answering import Wait
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.failing import or_failure_task
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
@@ -112,7 +112,7 @@ def _to_an_end(
             yield from keeper.begin(process)
         while process.position.at != END:
             if control is not None and control.held:
-                yield Wait(control=control)
+                yield from _held_up(run, control)
             if control is not None:
                 control.require_going()
             if most is not None and process.position.steps >= most:
@@ -128,6 +128,13 @@ def _to_an_end(
     except HistoryError as error:
         return _outcome(run, failure=failure_of(run, error))
     return _outcome(run, output=output)
+
+
+def _held_up(run: Run, control: Control) -> Steps[None]:
+    """Wait until the run may go on; the time it takes is not the run's."""
+    begun = run.process.monotonic()
+    yield Wait(control=control)
+    run.add_time(run.process.monotonic() - begun)
 
 
 def _kept_outcome(run: Run, keeper: Keeper, outcome: Outcome) -> Steps[Outcome]:
@@ -188,7 +195,7 @@ def _one_step(run: Run) -> Steps[None]:
         )
     run.begin_step(position.at)
     if run.seconds_left() == 0:
-        raise timed_out()
+        raise run.too_late()
     run.tell(StepStarted(process_id=process.id, task_id=position.at, step=run.step))
     commit: Commit = yield from or_failure_task(run, _step(run))
     commit = process.numbered(commit)
@@ -215,7 +222,7 @@ def _step(run: Run) -> Steps[Commit]:
     if run.control is not None:
         run.control.require_going()
     if run.seconds_left() == 0:
-        raise timed_out()
+        raise run.too_late()
     if isinstance(process.tape, Replay):
         process.tape.require_well(run.place)
     if commit.go_to != END and commit.go_to not in process.graph.tasks:
