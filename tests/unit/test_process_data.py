@@ -446,3 +446,16 @@ def test_a_process_from_data_runs():
     outcome = from_data(data, hooks=HOOKS).run_sync()
 
     assert outcome.output == {"said": "yes"}
+
+
+def test_a_sub_process_that_was_passed_in_is_written_by_its_name_wherever_it_stands():
+    inside = Process([ScriptTask(id="in", run=lambda _: None)], id="inside")
+    subs = [SubProcess(id=name, process=inside) for name in ("a", "b")]
+
+    data = to_data(Process(subs, sequence=["a", "b"]), hooks={"shared": inside})
+
+    assert [task["process"] for task in data["tasks"]] == ["shared", "shared"]
+    again = from_data(data, hooks={"shared": inside})
+    assert all(task.process is inside for task in again.graph.tasks.values())
+    with pytest.raises(InvalidDefinitionError, match="without a name"):
+        to_data(Process(subs, sequence=["a", "b"]), hooks={})

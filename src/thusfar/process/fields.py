@@ -48,6 +48,7 @@ SCRIPT: Final[Fields] = {
     "state_updates": "updates",
     "failure_task": "text",
     "record": "flag",
+    "history_summary": "template",
 }
 SUB_PROCESS: Final[Fields] = {
     **_COMMON,
@@ -55,6 +56,7 @@ SUB_PROCESS: Final[Fields] = {
     "inputs": "inputs",
     "state_updates": "updates",
     "failure_task": "text",
+    "history_summary": "template",
 }
 TASKS: Final[dict[str, tuple[type, Fields]]] = {
     "task": (Task, TASK),

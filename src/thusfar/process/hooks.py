@@ -66,15 +66,18 @@ class Hooks:
         """Tell whether a name was passed in."""
         return name in self._named
 
+    def passed_as(self, value: Any) -> str | None:
+        """Tell the name that an object was passed in under; `None` where it was not."""
+        return next((name for name, each in self._named.items() if each is value), None)
+
     def name_of(self, value: Any, place: str) -> str:
         """Name an object: as it was passed in, else `module:attribute` where that leads back.
 
         Raises:
             InvalidDefinitionError: `INVALID_DEFINITION`, when it has no name.
         """
-        for name, each in self._named.items():
-            if each is value:
-                return name
+        if (passed := self.passed_as(value)) is not None:
+            return passed
         module, attribute = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
         name = f"{module}:{attribute}"
         if self._allow_imports and module and attribute and "<" not in attribute:

@@ -148,7 +148,9 @@ def _skipped(run: Run, task: Task, *, recorded: bool) -> Commit:
     return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
 
 
-def _summary(task: Task, outputs: Any, values: dict[str, Any], process: Process) -> str | None:
+def _summary(
+    task: Task | ScriptTask | SubProcess, outputs: Any, values: dict[str, Any], process: Process
+) -> str | None:
     if task.history_summary is None:
         return None
     scope = {"output": outputs, "state": values, "json": json_of, "goal": process.texts.goal}
@@ -191,7 +193,9 @@ def _script_step(run: Run, task: ScriptTask) -> Steps[Commit]:
         values = apply_updates(values, task.state_updates, outputs=outputs)
     entries = tuple(process.pending or ())
     if task.record and process.record_history:
-        made = run.entry(kind="script", action=name_of(task), result_json=json_text(outputs))
+        text, summary = json_text(outputs), _summary(task, outputs, values, process)
+        action = name_of(task)
+        made = run.entry(kind="script", action=action, result_json=text, summary=summary)
         entries = (*entries, made)
     go_to, callers = process.graph.after(task, process.position.callers)
     return Commit(values=values, entries=entries, go_to=go_to, callers=callers)
@@ -246,6 +250,9 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
         counts["failure"] = failure.code
     entries: tuple[Entry, ...] = ()
     if process.record_history:
-        made = run.entry(kind="child", action=name_of(task), result_json=json_text(counts))
+        finished = failure is None
+        summary = _summary(task, outcome.output, values, process) if finished else None
+        text, action = json_text(counts), name_of(task)
+        made = run.entry(kind="child", action=action, result_json=text, summary=summary)
         entries = (msgspec.structs.replace(made, nested=tuple(child.history)),)
     return Commit(values=values, entries=entries, go_to=go_to, callers=callers, failure=failed)

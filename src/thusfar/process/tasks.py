@@ -236,7 +236,7 @@ class Task:
         edges = tuple(_transition(each) for each in self.transitions)
         object.__setattr__(self, "transitions", edges)
         object.__setattr__(self, "omit", tuple(self.omit))
-        for name in ("task_prompt", "prompt", "history_summary"):
+        for name in ("task_prompt", "prompt"):
             if (text := getattr(self, name)) is not None:
                 check_template(text, owner=f"{self.id}.{name}")
         if isinstance(self.model, str):
@@ -311,6 +311,7 @@ class ScriptTask:
         title: Names it in the log. `None`: the id.
         description: What a transition to it is shown as.
         record: Whether it becomes an entry of the log.
+        history_summary: Template of that entry's summary, as of a `Task`.
     """
 
     id: str
@@ -321,6 +322,7 @@ class ScriptTask:
     title: str | None = None
     description: str | None = None
     record: bool = False
+    history_summary: str | None = None
 
     def __post_init__(self) -> None:
         _check_common(self)
@@ -344,6 +346,8 @@ class SubProcess:
             around it.
         title: Names it in the log. `None`: the id.
         description: What a transition to it is shown as.
+        history_summary: Template of its entry's summary, where it finished; it sees `output` and
+            the `state` behind it. `None`: outcome and counts stand in the entry's line.
     """
 
     id: str
@@ -354,6 +358,7 @@ class SubProcess:
     failure_task: str | None = None
     title: str | None = None
     description: str | None = None
+    history_summary: str | None = None
 
     def __post_init__(self) -> None:
         _check_common(self)
@@ -369,6 +374,9 @@ def _check_common(task: AnyTask) -> None:
     check_id(task.id, "A task")
     check_text("title", task.title, task.id)
     check_text("description", task.description, task.id)
+    summary = None if isinstance(task, DecisionTask) else task.history_summary
+    if summary is not None:
+        check_template(summary, owner=f"{task.id}.history_summary")
 
 
 def name_of(task: AnyTask) -> str:

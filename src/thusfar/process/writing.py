@@ -102,7 +102,7 @@ class _Writer:
                     for i, (when, go_to) in enumerate(value)
                 ]
             case "process":
-                return self.process(value, place)
+                return self.hooks.passed_as(value) or self.process(value, place)
             case "hook" | "model":
                 return self._named(value, place)
             case "schema" | "criteria":
