@@ -122,7 +122,7 @@ class PostgresStore:
 
     async def _work(self, steps: Steps[Result]) -> Result:
         sql = PostgresSql(self.namespace, self._shared.heads)
-        pool = await self._shared.async_pool()
+        pool = self._shared.loop_pool()
         connection = await self._shared.aborrow(pool)
 
         async def ask(statement: Any) -> Any:
@@ -137,7 +137,7 @@ class PostgresStore:
             except StorageError:
                 await connection.close()
             finally:
-                await pool.putconn(connection)
+                await pool.give_back(connection)
 
         try:
             return await adrive(steps, answer)

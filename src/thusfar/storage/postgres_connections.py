@@ -6,6 +6,7 @@ statements need it. Every error of the driver leaves here as one of ours.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 import time
@@ -37,6 +38,7 @@ try:
     import psycopg_pool
 
     from thusfar.storage.postgres_errors import translated
+    from thusfar.storage.postgres_loop_pool import LoopPool
 except ImportError as error:
     raise MissingExtraError(
         "The driver of PostgreSQL is not installed.", fix="Install thusfar[postgres]."
@@ -83,8 +85,7 @@ class Connections:
         self.heads = Heads()
         self._process, self._guard = os.getpid(), threading.Lock()
         self._pool: Any = None
-        self._async_pools: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
-        self._made: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()  # loops of connections
+        self._loop_pools: WeakKeyDictionary[Any, LoopPool] = WeakKeyDictionary()
         self._closed = False
 
     def _options(self) -> dict[str, Any]:
@@ -111,18 +112,19 @@ class Connections:
                     self._pool = pool
         return self._pool
 
-    async def async_pool(self) -> Any:
+    def loop_pool(self) -> LoopPool:
         """Return the pool of the running event loop."""
         import asyncio
 
         self._leave_parent()
         loop = asyncio.get_running_loop()
-        pool = self._async_pools.get(loop)
-        if pool is None or self._closed:
-            self._leave_ended_loops()
-            pool = psycopg_pool.AsyncConnectionPool(configure=self._aconfigure, **self._options())
-            self._async_pools[loop] = pool
-            await pool.open()
+        with self._guard:
+            if self._closed:
+                raise closed()
+            pool = self._loop_pools.get(loop)
+            if pool is None:
+                self._leave_ended_loops()
+                pool = self._loop_pools[loop] = LoopPool(self._aconnected, self.most)
         return pool
 
     def borrow(self, pool: Any) -> Any:
@@ -142,29 +144,25 @@ class Connections:
             except psycopg.Error as error:
                 raise translated(error) from error
 
-    async def aborrow(self, pool: Any) -> Any:
+    async def aborrow(self, pool: LoopPool) -> Any:
         """Take a connection of a pool, from async code; see `borrow`."""
-        import asyncio
-
-        end = time.monotonic() + max(self.wait, _SHORTEST_CONNECT)
-        while True:
-            try:
-                return await pool.getconn(timeout=_TURN_SECONDS)
-            except psycopg_pool.PoolTimeout as error:
-                if time.monotonic() > end:
-                    (await asyncio.to_thread(self.connected)).close()
-                    raise translated(error) from error
-            except psycopg.Error as error:
-                raise translated(error) from error
+        return await pool.take(max(self.wait, _SHORTEST_CONNECT))
 
     def _configure(self, connection: Any) -> None:
         connection.execute(self._settings())
 
-    async def _aconfigure(self, connection: Any) -> None:
-        import asyncio
-
-        self._made[connection] = asyncio.get_running_loop()
-        await connection.execute(self._settings())
+    async def _aconnected(self, seconds: float) -> Any:
+        timeout = max(math.ceil(min(seconds, _CONNECT_SECONDS)), 1)
+        connection = await psycopg.AsyncConnection.connect(
+            self.url, connect_timeout=timeout, **_CONNECTION
+        )
+        try:
+            await connection.execute(self._settings())
+        except BaseException:
+            await connection.close()
+            raise
+        connection._pool = None  # the driver's mark of one that may end with the program
+        return connection
 
     def _settings(self) -> str:
         # Every range that is read has an index in its order; before a table was analysed, the
@@ -178,18 +176,14 @@ class Connections:
     def _leave_parent(self) -> None:
         """Leave alone what a forked process has of its parent: closing it would end it there."""
         if self._process != os.getpid():
-            _ORPHANS.extend((self._pool, *self._async_pools.values(), *self._made))
+            _ORPHANS.extend((self._pool, *self._loop_pools.values()))
             self._pool, self._process, self._guard = None, os.getpid(), threading.Lock()
-            self._async_pools, self._made = WeakKeyDictionary(), WeakKeyDictionary()
+            self._loop_pools = WeakKeyDictionary()
 
     def _leave_ended_loops(self) -> None:
         """Close the connections of loops that have ended, which cannot do so any more."""
-        for connection, loop in list(self._made.items()):
-            if loop.is_closed():
-                connection.pgconn.finish()
-                del self._made[connection]
-        for loop in [each for each in self._async_pools if each.is_closed()]:
-            del self._async_pools[loop]
+        for loop in [each for each in self._loop_pools if each.is_closed()]:
+            self._loop_pools.pop(loop).abandon()
 
     def connected(self) -> Any:
         """Make a connection of its own."""
@@ -219,7 +213,7 @@ class Connections:
         """Close the running loop's pool."""
         import asyncio
 
-        pool = self._async_pools.pop(asyncio.get_running_loop(), None)
+        pool = self._loop_pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
             await pool.close()
 

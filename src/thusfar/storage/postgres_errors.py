@@ -19,7 +19,7 @@ from thusfar.errors import (
 
 Kind = tuple[type[StorageError], str, str]
 
-_BUSY: Final = (
+BUSY: Final = (
     StorageBusyError,
     "Another session held the rows for too long.",
     "Try again, or raise busy_timeout_seconds.",
@@ -64,10 +64,10 @@ BY_STATE: Final[dict[str, Kind]] = {
     "25P03": _UNAVAILABLE,
     "25P04": _UNAVAILABLE,
     "42501": _READ_ONLY,
-    "40001": _BUSY,
-    "40P01": _BUSY,
-    "55P03": _BUSY,
-    "57014": _BUSY,
+    "40001": BUSY,
+    "40P01": BUSY,
+    "55P03": BUSY,
+    "57014": BUSY,
     "58030": _UNAVAILABLE,
     "XX001": _DAMAGED,
     "XX002": _DAMAGED,
@@ -84,8 +84,8 @@ BY_GROUP: Final[dict[str, Kind]] = {
 """The same for the first two characters of an SQLSTATE."""
 
 BY_CLASS: Final[dict[type[Exception], Kind]] = {
-    psycopg_pool.PoolTimeout: _BUSY,
-    psycopg_pool.TooManyRequests: _BUSY,
+    psycopg_pool.PoolTimeout: BUSY,
+    psycopg_pool.TooManyRequests: BUSY,
     psycopg_pool.PoolClosed: (
         StorageClosedError,
         "The store was used after it was closed.",
