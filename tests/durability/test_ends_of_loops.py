@@ -78,7 +78,7 @@ def test_a_loop_ends_while_operations_connect_or_work(
         gc.collect()
 
     told = thread(store)
-    assert [told.read(at=id).ids[-1] for id in written] == written
+    assert [told.read(at=each).ids[-1] for each in written] == written
     sound(told)
     store.close()
 
