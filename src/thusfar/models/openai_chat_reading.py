@@ -12,14 +12,8 @@ from typing import Any, Final
 
 from thusfar.dialects.openai_chat import OPENAI_CHAT
 from thusfar.models.errors import unreadable
-from thusfar.models.port import (
-    ModelEvent,
-    ModelReply,
-    ReasoningDelta,
-    TextDelta,
-    ToolCallDelta,
-    Usage,
-)
+from thusfar.models.openai_chat_pieces import Calls, deltas_of, grow
+from thusfar.models.port import ModelEvent, ModelReply, Usage
 from thusfar.models.received import body_of, mapping_in, request_id_of, whole
 from thusfar.summaries.values import Finish
 
@@ -30,8 +24,6 @@ _FINISHES: Final[Mapping[str, Finish]] = {
     "function_call": "tool-calls",
     "content_filter": "content-filter",
 }
-_REASONING: Final = ("reasoning_content", "reasoning")
-_REPLACED: Final = frozenset({"id", "type", "role", "index"})
 
 
 def reply_of(answered: Any, *, nulls: bool = True) -> ModelReply:
@@ -53,6 +45,9 @@ def _reply(body: Mapping[str, Any], request_id: str, *, nulls: bool) -> ModelRep
     if not choices or not isinstance(message := choices[0].get("message"), Mapping):
         raise unreadable()
     said = {key: value for key, value in message.items() if _is_kept(key, value, nulls=nulls)}
+    said["role"] = "assistant"  # compatible servers leave it out, or empty
+    if isinstance(calls := said.get("tool_calls"), list):
+        said["tool_calls"] = [_call(call) for call in calls]
     return ModelReply(
         messages=(OPENAI_CHAT.lift(said),),
         finish=_finish(choices[0].get("finish_reason"), message),
@@ -66,6 +61,19 @@ def _is_kept(key: str, value: Any, *, nulls: bool) -> bool:
     if key == "annotations":  # requests have none; whole answers have an empty list of them
         return bool(value)
     return nulls or value is not None or key == "content"
+
+
+def _call(call: Any) -> Any:
+    """Write a call as requests have it: an id that says nothing is none, and arguments are text."""
+    if not isinstance(call, Mapping):
+        return call
+    made = {key: value for key, value in call.items() if value != "" or key not in ("id", "type")}
+    function = made.get("function")
+    if isinstance(function, Mapping) and function.get("arguments") is None:
+        made["function"] = {**function, "arguments": "{}"}
+    if "type" in call:
+        made.setdefault("type", "function")
+    return made
 
 
 def _finish(reason: Any, message: Mapping[str, Any]) -> Finish:
@@ -106,7 +114,7 @@ class ChatDecoder:
         self.opened = opened
         self._nulls = nulls
         self._message: dict[str, Any] = {"role": "assistant", "content": None}
-        self._calls: dict[int, dict[str, Any]] = {}
+        self._calls = Calls()
         self._head: dict[str, Any] = {}
         self._reason: str | None = None
 
@@ -127,8 +135,8 @@ class ChatDecoder:
         """Put the answer together; see `Decoder`."""
         if self._reason is None:
             raise unreadable()
-        if self._calls:
-            self._message["tool_calls"] = [self._calls[index] for index in sorted(self._calls)]
+        if self._calls.made:
+            self._message["tool_calls"] = self._calls.made
         choice = {"message": self._message, "finish_reason": self._reason}
         body = {**self._head, "choices": [choice]}
         return _reply(body, request_id_of(self.opened, body), nulls=self._nulls)
@@ -137,68 +145,8 @@ class ChatDecoder:
         events: list[ModelEvent] = []
         for key, value in delta.items():
             if key == "tool_calls":
-                events += map(self._call, value or (), range(len(value or ())))
+                events += map(self._calls.add, value or (), range(len(value or ())))
                 continue
             grow(self._message, key, value)
-            if value and isinstance(value, str):
-                if key == "content":
-                    events.append(TextDelta(value))
-                elif key in _REASONING:
-                    events.append(ReasoningDelta(value))
+            events += deltas_of(key, value)
         return events
-
-    def _call(self, piece: Mapping[str, Any], position: int) -> ToolCallDelta:
-        index = piece.get("index")
-        index = position if index is None else index  # some servers leave it out
-        call = self._calls.setdefault(index, {})
-        for key, value in piece.items():
-            if key != "index":
-                grow(call, key, value)
-        function = mapping_in(piece, "function")
-        return ToolCallDelta(
-            index=sorted(self._calls).index(index),
-            id=piece.get("id") or "",
-            name=function.get("name") or "",
-            arguments=function.get("arguments") or "",
-        )
-
-
-def grow(into: dict[str, Any], key: str, value: Any) -> None:
-    """Add a piece to an object: text grows, objects grow within, lists get longer."""
-    have = into.get(key)
-    if value is None:
-        into.setdefault(key, None)
-    elif isinstance(value, str) and isinstance(have, str) and key not in _REPLACED:
-        into[key] = have + value
-    elif isinstance(value, Mapping):
-        inner = dict(have) if isinstance(have, Mapping) else {}
-        for name, piece in value.items():
-            grow(inner, name, piece)
-        into[key] = inner
-    elif isinstance(value, list) and isinstance(have, list):
-        into[key] = _grown(have, value)
-    else:
-        into[key] = value
-
-
-def _grown(have: list[Any], pieces: list[Any]) -> list[Any]:
-    """Add pieces of a list: those with the `index` of an entry continue it."""
-    grown = list(have)
-    for piece in pieces:
-        index = piece.get("index") if isinstance(piece, Mapping) else None
-        at = next(
-            (
-                place
-                for place, entry in enumerate(grown)
-                if index is not None and isinstance(entry, Mapping) and entry.get("index") == index
-            ),
-            None,
-        )
-        if at is None:
-            grown.append(piece)
-        else:
-            entry = dict(grown[at])
-            for key, value in piece.items():
-                grow(entry, key, value)
-            grown[at] = entry
-    return grown
