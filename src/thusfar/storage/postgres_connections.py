@@ -156,12 +156,12 @@ class Connections:
         connection = await psycopg.AsyncConnection.connect(
             self.url, connect_timeout=timeout, **_CONNECTION
         )
+        connection._pool = None  # the driver's mark of one that may end with the program
         try:
             await connection.execute(self._settings())
         except BaseException:
             await connection.close()
             raise
-        connection._pool = None  # the driver's mark of one that may end with the program
         return connection
 
     def _settings(self) -> str:
