@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from thusfar.planner.selection import RANKS, Ladder, Rung, select, total
 
 KINDS = tuple(RANKS)
+SHARED = (("tools", 5), ("recall", 3))
+"""What a request has once, whoever of its contributors brings it."""
 
 
 @st.composite
@@ -24,11 +26,18 @@ def ladder_lists(draw: Any) -> list[Ladder]:
                 draw(st.integers(0, 12)),
                 draw(st.sampled_from(["ready", "ready", "unprepared", "unavailable"])),
                 soft=draw(st.booleans()),
+                shared=tuple(draw(st.lists(st.sampled_from(SHARED), unique=True))),
             )
             for kind in sorted(kinds, key=RANKS.__getitem__)
         ]
         made.append(Ladder(f"c{order}", draw(st.integers(0, 2)), order, rungs))
     return made
+
+
+def size(rungs: Any) -> int:
+    chosen = list(rungs)
+    once = {pair for rung in chosen for pair in rung.shared}
+    return sum(rung.tokens for rung in chosen) + sum(tokens for _, tokens in once)
 
 
 def best(ladders: list[Ladder], limit: int, fixed: int, *, soft: bool, make: bool) -> Any:
@@ -47,7 +56,7 @@ def best(ladders: list[Ladder], limit: int, fixed: int, *, soft: bool, make: boo
     fitting = [
         combination
         for combination in product(*choices)
-        if fixed + sum(rung.tokens for _, rung in combination) <= limit
+        if fixed + size(rung for _, rung in combination) <= limit
     ]
     if not fitting:
         return None
@@ -65,7 +74,7 @@ def test_the_highest_fidelity_that_fits_is_found_without_a_search(
 
     assert found == expected
     if found is not None:
-        assert total(found, fixed) <= limit
+        assert total(found, fixed) == fixed + size(found.values()) <= limit
 
 
 @given(ladder_lists(), st.integers(0, 40), st.randoms())

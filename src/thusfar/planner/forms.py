@@ -259,7 +259,6 @@ class Forms:
             notes = (note,) if chars < asked else ()
             form = self._spoken(text, self.cut, notes=notes, tools=tools)
             if form is not None:
-                form.tokens += self.measure.tools(tools)
                 made.append(form)
             if chars <= LEAST_LINE_CHARS:
                 return made

@@ -20,12 +20,14 @@ from thusfar.planner.facts import RequestFacts
 from thusfar.planner.fingerprints import piece_of
 from thusfar.planner.form import Form
 from thusfar.planner.forms import Forms
+from thusfar.planner.ladders import tool_tokens
 from thusfar.planner.questions import AskInFlight, FindArtifacts, Found
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.projection import project_recent
 from thusfar.receipt import HistoryReceipt
 from thusfar.summaries.rendering import fenced_summary
 from thusfar.tokens import TokenCount
+from thusfar.tokens.confidence import Confidence
 
 HISTORY = "history"
 ENDS_AT_ONCE = 64  # places asked for at first; each further question asks for twice as many
@@ -157,10 +159,12 @@ def _add_losses(history: History, forms: Forms, facts: RequestFacts) -> None:
     rungs = history.ladder.rungs
     if forms.options.offload:
         usable: Any = "ready" if facts.backing and facts.schema is None else "unavailable"
-        rungs += [
-            Rung("offload", form.tokens, usable, soft=False, covers=i, held=form)
-            for i, form in enumerate(forms.digests(recall=True))
-        ]
+        for i, form in enumerate(forms.digests(recall=True)):
+            tokens, shared = tool_tokens(facts, form.tools)
+            tokens += form.tokens
+            rungs.append(
+                Rung("offload", tokens, usable, soft=False, covers=i, held=form, shared=shared)
+            )
     if forms.options.on_miss == "recent-only":
         form = forms.recent_only()
         rungs.append(Rung("omitted", form.tokens, soft=False, held=form))
@@ -238,8 +242,14 @@ def use_artifact(history: History, artifact: Artifact) -> Rung | None:
     return rungs[place]
 
 
-def receipt_of(form: Form, forms: Forms) -> HistoryReceipt:
-    """Write what a form of managed history keeps, covers and leaves out."""
+def receipt_of(form: Form, forms: Forms, trusted: Confidence) -> HistoryReceipt:
+    """Write what a form of managed history keeps, covers and leaves out.
+
+    Args:
+        form: The form.
+        forms: All forms.
+        trusted: How far its size can be trusted.
+    """
     counted, cut = forms.measure, forms.cut
     end = max((high for _, high in form.covered), default=cut)
     sent = Sent(
@@ -249,9 +259,7 @@ def receipt_of(form: Form, forms: Forms) -> HistoryReceipt:
         split=form.split,
         added=len(form.spoken) + sum(map(len, form.shorter.values())),
         notes=form.notes,
-        tokens=TokenCount(
-            tokens=form.tokens, tokenizer=counted.tokenizer, confidence=counted.confidence
-        ),
+        tokens=TokenCount(tokens=form.tokens, tokenizer=counted.tokenizer, confidence=trusted),
         summary_tokens=form.spoken_tokens,
     )
     return managed_receipt(forms.choice, forms.view, forms.recent, forms.dialect, sent)

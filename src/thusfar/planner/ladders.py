@@ -19,7 +19,7 @@ from thusfar.planner.contributors import (
     Summarizable,
 )
 from thusfar.planner.facts import RequestFacts
-from thusfar.planner.recall import recall_tool
+from thusfar.planner.recall import RECALL, recall_tool
 from thusfar.planner.selection import Ladder, Rung
 from thusfar.summaries.rendering import shortened
 from thusfar.summaries.values import SourceJob
@@ -175,9 +175,7 @@ class _Builder:
                 return [*self._full(sources), *self._authored(sources), self._summary(entry)]
             case Offloadable(source=source, above_tokens=above):
                 rungs = self.rungs(source)
-                if above is not None:
-                    self.count()
-                if above is None or rungs[0].tokens > above:
+                if above is None or self.measure.text(rungs[0].held.text) > above:
                     rungs.append(self._reference(rungs[0]))
                 return rungs
             case Offload(source=source):
@@ -187,8 +185,8 @@ class _Builder:
     def _rung(
         self, kind: Any, text: str, tools: tuple[Any, ...], *, state: Any = "ready", **held: Any
     ) -> Rung:
-        tokens = self.measure.tools(tools) if tools else 0
-        rung = Rung(kind, tokens, state, held=Shown(text, tools, **held))
+        tokens, shared = tool_tokens(self.facts, tools)
+        rung = Rung(kind, tokens, state, held=Shown(text, tools, **held), shared=shared)
         self._uncounted.append((rung, f"{text}\n\n"))
         return rung
 
@@ -210,9 +208,10 @@ class _Builder:
         tools = _tools(primaries)
         name = entry_id(entry)
         model = self.facts.summaries.get(name)
-        least = self.measure.tools(tools) + 1
+        own, shared = tool_tokens(self.facts, tools)
         if model is None or not model.callable:
-            return Rung("summary", least, "unavailable", held=Shown(tools=tools))
+            held = Shown(tools=tools)
+            return Rung("summary", own + 1, "unavailable", held=held, shared=shared)
         texts = tuple(source.text for source in primaries)
         digest = hashlib.sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()
         job = SourceJob(
@@ -223,7 +222,8 @@ class _Builder:
             measure=model.measure,
             room=model.room,
         )
-        return Rung("summary", least, "unprepared", held=Shown(tools=tools, job=job))
+        held = Shown(tools=tools, job=job)
+        return Rung("summary", own + 1, "unprepared", held=held, shared=shared)
 
     def _reference(self, full: Rung) -> Rung:
         exact: Shown = full.held
@@ -239,6 +239,26 @@ class _Builder:
         return self._rung("offload", text, tools, state=state, handle=handle, exact=exact.text)
 
 
+def tool_tokens(
+    facts: RequestFacts, tools: Sequence[Any]
+) -> tuple[int, tuple[tuple[str, int], ...]]:
+    """Weigh the tools that a rung brings.
+
+    Returns:
+        Tokens of those that the request has not anyway; name and tokens of what it has once,
+        whoever else brings it: the framing around all tools, and the tool `recall`.
+    """
+    if not tools:
+        return 0, ()
+    measure, recall = facts.measure, recall_tool(facts.tool_wire)
+    own = [tool for tool in tools if tool != recall and tool not in facts.tools]
+    around = measure.tools_once
+    shared = [("tools", around)] if around and not facts.tools else []
+    if recall in tools:
+        shared.append((RECALL, measure.tools((recall,)) - around))
+    return measure.tools(own) - around if own else 0, tuple(shared)
+
+
 def _tools(sources: Sequence[Context]) -> tuple[Any, ...]:
     return tuple(tool for source in sources for tool in source.tools)
 
@@ -252,6 +272,7 @@ def _priority(inner: Context | Summarizable) -> int:
 def summarised_rung(rung: Rung, artifact: Any, facts: RequestFacts) -> Rung:
     """Make the rung of a summary that is ready now."""
     shown: Shown = rung.held
-    tokens = facts.measure.text(f"{artifact.text}\n\n") + facts.measure.tools(shown.tools)
+    own, shared = tool_tokens(facts, shown.tools)
+    tokens = facts.measure.text(f"{artifact.text}\n\n") + own
     made = Shown(artifact.text, shown.tools, key=artifact.key, support=artifact.support)
-    return Rung("summary", tokens, held=made)
+    return Rung("summary", tokens, held=made, shared=shared)

@@ -298,7 +298,7 @@ class Plan:
                 ladder.contributor,
                 ladder.priority,
                 ladder.order,
-                [Rung(r.kind, r.tokens, covers=r.covers) for r in ladder.rungs],
+                [Rung(r.kind, r.tokens, covers=r.covers, shared=r.shared) for r in ladder.rungs],
             )
             for ladder in self.ladders
         ]

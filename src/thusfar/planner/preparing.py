@@ -19,6 +19,7 @@ from thusfar.planner.pages import NeedMessages
 from thusfar.planner.planning import fixed_parts
 from thusfar.planner.questions import Prepare, Prepared, ReadMessages
 from thusfar.planner.refusing import smallest_total
+from thusfar.planner.selection import total
 
 LEAST_REFRESH: Final = 2  # accepted texts that a new range is worth: refreshes then cost at most n
 
@@ -51,7 +52,7 @@ def _prepare(facts: RequestFacts, *, force: bool) -> Steps[Prepared | None]:
         return None
     fixed, others = sum(fixed_parts(facts).values()), ladders_of(facts.use, facts)
     beside = smallest_total(others, fixed)
-    fixed += sum(ladder.rungs[0].tokens for ladder in others)
+    fixed = total({ladder.contributor: ladder.rungs[0] for ladder in others}, fixed)
     mark = facts.limits.prepare_at
     if not force and (mark is None or fixed + forms.full().tokens <= mark):
         return None

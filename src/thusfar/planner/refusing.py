@@ -13,8 +13,11 @@ from thusfar.errors import (
     SummaryFailedError,
 )
 from thusfar.planner.facts import RequestFacts
-from thusfar.planner.selection import Ladder
+from thusfar.planner.pages import Pages
+from thusfar.planner.selection import Ladder, least_total
+from thusfar.planner.sizes import trust_in
 from thusfar.summaries.values import SummaryJob
+from thusfar.tokens.confidence import Confidence
 
 LARGEST_SHOWN: Final = 3
 
@@ -27,11 +30,11 @@ def smallest_total(ladders: Sequence[Ladder], fixed: int, *, ready: bool = False
         fixed: Tokens of everything without a ladder.
         ready: Whether only what can be used now counts.
     """
-    total = fixed
-    for ladder in ladders:
-        sizes = [r.tokens for r in ladder.rungs if not ready or r.state == "ready"]
-        total += min(sizes or [r.tokens for r in ladder.rungs])
-    return total
+    usable = [
+        [rung for rung in ladder.rungs if not ready or rung.state == "ready"] or ladder.rungs
+        for ladder in ladders
+    ]
+    return least_total(usable, fixed)
 
 
 def too_large(
@@ -46,6 +49,7 @@ def too_large(
         else "Raise the limit, cut exact input, reserve less output, or authorise a lower form."
     )
     classes = {**parts, **{each.contributor: _least(each) for each in ladders}}
+    trusted = _trust(facts)
     largest = sorted(classes.items(), key=lambda item: (-item[1], item[0]))
     diagnostics = [
         Diagnostic(
@@ -68,15 +72,23 @@ def too_large(
         ),
     ]
     return RequestTooLargeError(
-        f"The request needed {smallest:,} input tokens ({facts.measure.confidence}), and the "
+        f"The request needed {smallest:,} input tokens ({trusted}), and the "
         f"limit is {limit or 0:,}.",
         fix=remedy,
         diagnostics=tuple(diagnostics),
         request_id=facts.request_id,
         input_tokens=smallest,
         max_input_tokens=limit,
-        confidence=facts.measure.confidence,
+        confidence=trusted,
     )
+
+
+def _trust(facts: RequestFacts) -> Confidence:
+    """Say how far the sizes of all forms can be trusted, as far as messages were read."""
+    messages = facts.source.messages
+    read = () if isinstance(messages, Pages) else messages
+    beside = bool(facts.system or facts.tools or facts.schema is not None or facts.use)
+    return trust_in(facts.measure, facts.dialect, (*read, *facts.turn), beside=beside)
 
 
 def _least(ladder: Ladder) -> int:

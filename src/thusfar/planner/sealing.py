@@ -19,13 +19,16 @@ from thusfar.planner.receipt import (
     Contribution,
     HistoryEvidence,
     Inspection,
+    Measurement,
     Rejection,
     RequestReceipt,
     Status,
 )
-from thusfar.planner.selection import HIGHEST, Floor, Ladder, Rung, Selection
+from thusfar.planner.selection import HIGHEST, Floor, Ladder, Rung, Selection, shared_tokens
+from thusfar.planner.sizes import trust_in
 from thusfar.receipt import ReceiptWarning, as_ranges
 from thusfar.summaries.making import DRIFT_BOUND
+from thusfar.tokens.confidence import Confidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +111,8 @@ def seal(
     ordered = {ladder.contributor: chosen[ladder.contributor] for ladder in ladders}
     unprepared = any(rung.state == "unprepared" for rung in ordered.values())
     request = assemble(facts, history, ordered)
+    if shared := shared_tokens(ordered.values()):
+        parts = {**parts, "tools": parts["tools"] + shared}
     tokens = sum(parts.values()) + sum(rung.tokens for rung in ordered.values())
     fingerprint = None
     if facts.track and not unprepared:
@@ -116,14 +121,16 @@ def seal(
     cached = None
     if facts.previous is not None and fingerprint is not None:
         cached = common_tokens(facts.previous, fingerprint)
-    evidence = _history_evidence(facts, history, ordered[HISTORY])
-    view_warnings = evidence.view.warnings if evidence.view else ()
+    beside = bool(request.system or request.tools or request.schema is not None)
+    trusted = trust_in(facts.measure, facts.dialect, request.messages, beside=beside)
+    evidence = _history_evidence(facts, history, ordered[HISTORY], trusted)
+    view_warnings = _still_true(evidence.view.warnings if evidence.view else (), facts)
     receipt = RequestReceipt(
         id=facts.request_id,
         model=facts.model,
         input_tokens=tokens if provider_count is None else provider_count,
         max_input_tokens=limits.max if provider_count is None else facts.raw_max,
-        measurement=_measurement(facts, unprepared, provider_count),
+        measurement=_measurement(trusted, unprepared, provider_count),
         tokenizer=facts.measure.tokenizer if provider_count is None else "provider",
         history=evidence,
         adaptations=tuple(_adaptations(ladders, ordered, support)),
@@ -151,10 +158,17 @@ def seal(
     )
 
 
-def _measurement(facts: RequestFacts, unprepared: bool, provider_count: int | None) -> Any:
+def _still_true(notes: Sequence[ReceiptWarning], facts: RequestFacts) -> list[ReceiptWarning]:
+    """Leave out that calls of the history wait, where the current turn answers them."""
+    results = sum(len(facts.dialect.describe(message).results) for message in facts.turn)
+    waiting = "HISTORY_OPEN_CALLS"
+    return [n for n in notes if n.code != waiting or results < int(n.facts.get("calls", 0))]
+
+
+def _measurement(trusted: Confidence, unprepared: bool, provider_count: int | None) -> Measurement:
     if unprepared:
         return "incomplete"
-    return "exact" if provider_count is not None else facts.measure.confidence
+    return "exact" if provider_count is not None else trusted
 
 
 def _calibration(facts: RequestFacts) -> dict[str, int | float | str] | None:
@@ -164,7 +178,9 @@ def _calibration(facts: RequestFacts) -> dict[str, int | float | str] | None:
     return {"samples": made.samples, "mean": round(made.mean, 4), "high": round(made.high, 4)}
 
 
-def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> HistoryEvidence:
+def _history_evidence(
+    facts: RequestFacts, history: History, rung: Rung, trusted: Confidence
+) -> HistoryEvidence:
     source = facts.source
     held, forms = rung.held, history.forms
     if isinstance(held, PlainView):
@@ -181,7 +197,7 @@ def _history_evidence(facts: RequestFacts, history: History, rung: Rung) -> Hist
         source=source.kind,
         policy="managed",
         revision=source.revision,
-        view=receipt_of(held, forms) if isinstance(held, Form) else None,
+        view=receipt_of(held, forms, trusted) if isinstance(held, Form) else None,
         artifact=artifact.key if artifact else None,
         shortened=as_ranges([(p, p + 1) for p in held.shorter]) if isinstance(held, Form) else (),
         covered=artifact.messages if artifact else 0,

@@ -2,7 +2,8 @@
 
 Fidelity compares ladder by ladder in the order of priority, so the answer does not depend on the
 order in which candidates are looked at. Sizes add up, so no search is needed: a ladder takes its
-best rung with which the smallest rungs of all later ladders still fit.
+best rung with which the smallest rungs of all later ladders still fit. What several rungs bring and
+a request has once, such as the tool `recall`, is paid by the first of them.
 
 Source:
     docs/spec/planner.md#selection
@@ -10,8 +11,10 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Any, Final, Literal
 
 Representation = Literal["full", "shortened", "authored", "summary", "offload", "omitted"]
@@ -40,6 +43,8 @@ class Rung:
         soft: Whether it may be taken only to get below the watermark.
         covers: For summaries of history: how many messages are covered.
         held: What the rung is made of, for whoever built it.
+        shared: What it needs that a request has once, whoever else needs it: name and tokens of
+            each, beside its size.
         place: Where it stands in the order of fidelity.
     """
 
@@ -49,6 +54,7 @@ class Rung:
     soft: bool = True
     covers: int = 0
     held: Any = field(default=None, repr=False)
+    shared: tuple[tuple[str, int], ...] = ()
     place: Floor = field(init=False)
 
     def __post_init__(self) -> None:
@@ -123,21 +129,64 @@ def select(
     ]
     if not all(usable):
         return None
-    least = [min([rung.tokens for rung in rungs]) for rungs in usable]
-    rest, used = sum(least), fixed
+    rest = _Rest(usable)
+    used, paid = fixed, frozenset[str]()
     chosen: Selection = {}
-    for ladder, rungs, smallest in zip(ordered, usable, least, strict=True):
-        rest -= smallest
+    for place, (ladder, rungs) in enumerate(zip(ordered, usable, strict=True), 1):
         for rung in rungs:
-            if limit is None or used + rung.tokens + rest <= limit:
+            now = used + rung.tokens + sum(t for name, t in rung.shared if name not in paid)
+            having = paid.union(name for name, _ in rung.shared)
+            if limit is None or now + rest.least(place, having) <= limit:
                 chosen[ladder.contributor] = rung
-                used += rung.tokens
+                used, paid = now, having
                 break
         else:
             return None
     return chosen
 
 
+class _Rest:
+    """The least that the ladders from a place on take, with what is paid for already.
+
+    Args:
+        usable: The rungs of each ladder.
+    """
+
+    def __init__(self, usable: Sequence[Sequence[Rung]]) -> None:
+        self._costs = {n: t for rungs in usable for rung in rungs for n, t in rung.shared}
+        names = sorted(self._costs)
+        several = [frozenset(s) for k in range(len(names) + 1) for s in combinations(names, k)]
+        self._sums = {having: _from_the_end(usable, having) for having in several}
+
+    def least(self, place: int, paid: frozenset[str] = frozenset()) -> float:
+        """Add up the smallest rungs from a ladder on; infinite where there is none."""
+        return min(
+            sums[place] + sum(self._costs[name] for name in having - paid)
+            for having, sums in self._sums.items()
+            if having >= paid
+        )
+
+
+def _from_the_end(usable: Sequence[Sequence[Rung]], having: frozenset[str]) -> list[float]:
+    """Add up from each ladder on the smallest rungs that need no more than there is."""
+    sums = [0.0]
+    for rungs in reversed(usable):
+        fitting = [r.tokens for r in rungs if all(name in having for name, _ in r.shared)]
+        sums.append(sums[-1] + min(fitting, default=math.inf))
+    return sums[::-1]
+
+
+def least_total(usable: Sequence[Sequence[Rung]], fixed: int) -> int:
+    """Add up the smallest rung of every ladder and everything that has no ladder."""
+    return fixed + int(_Rest(usable).least(0))
+
+
+def shared_tokens(rungs: Iterable[Rung]) -> int:
+    """Add up what rungs share, each once. Unit: tokens."""
+    return sum({name: tokens for rung in rungs for name, tokens in rung.shared}.values())
+
+
 def total(selection: Selection, fixed: int) -> int:
-    """Add up a selection and everything that has no ladder."""
-    return fixed + sum(rung.tokens for rung in selection.values())
+    """Add up a selection, what its rungs share, and everything that has no ladder."""
+    rungs = selection.values()
+    return fixed + sum(rung.tokens for rung in rungs) + shared_tokens(rungs)

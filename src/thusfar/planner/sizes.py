@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from thusfar.dialects.base import Dialect
 from thusfar.planner.pages import Pages
+from thusfar.tokens import Measure
+from thusfar.tokens.confidence import Confidence
+from thusfar.tokens.measure import Size
 
 Count = Callable[[Sequence[Any]], list[int]]
 
@@ -58,3 +62,21 @@ def _cumulative(
     for place, made in replaced.items():
         sizes[place] = sum(count(list(made)))
     return list(accumulate((sizes[p] for p in positions), initial=0))
+
+
+def trust_in(
+    measure: Measure, dialect: Dialect, messages: Sequence[Any], *, beside: bool
+) -> Confidence:
+    """Say how far the size of a request can be trusted.
+
+    Args:
+        measure: What counted it.
+        dialect: What its messages are in.
+        messages: Its messages.
+        beside: Whether tools, a schema or a system text outside the list are in it.
+    """
+    if measure.confidence != "exact":  # nothing in a request raises or lowers what is weaker
+        return measure.confidence
+    counts_media = not measure.counts_messages
+    media = counts_media and any(dialect.content(message).media for message in messages)
+    return measure.whole(Size(0, media), beside=beside).confidence

@@ -57,6 +57,7 @@ class Measure:
         counter: Name of what counts texts.
         scaled_to: The tokenizer its counts are scaled to; `None`: they are raw.
         framing: Tokens around each message. Unit: tokens.
+        tools_once: Tokens around the tools of a request, however many there are. Unit: tokens.
         counts_messages: Whether the caller counts whole messages instead of texts.
     """
 
@@ -72,6 +73,7 @@ class Measure:
         "framing",
         "scaled_to",
         "tokenizer",
+        "tools_once",
     )
 
     def __init__(
@@ -89,6 +91,7 @@ class Measure:
         self._percent: Final = RATIOS[scaled_to].mean if scaled_to else 100
         self.base: Final = framing.base
         self.framing: Final = framing.per_message
+        self.tools_once: Final = framing.tools
         self.counts_messages: Final = messages is not None
         self.confidence: Final = confidence
         self.counter: Final = name_of(messages) if messages else texts.name
