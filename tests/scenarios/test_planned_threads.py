@@ -383,3 +383,54 @@ def test_exact_messages_are_recalled_from_a_thread_of_any_length(store: Any):
 
     assert "swordfish" in planned.recall_sync({"search": "swordfish"})
     assert planned.recall_sync({"first": 1}) == "[1] assistant: Noted."
+
+
+def test_a_tool_loop_of_ones_own_is_stored_answer_by_answer(store):
+    """Each answer is accepted as it comes; the results of its calls are the next turn."""
+    thread = Thread("talk", store=store)
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asked = plan_sync(thread=thread, turn="What is there?", model="gpt-4o")
+    first = asked.accept_sync({"role": "assistant", "content": None, "tool_calls": [call]})
+    result = {"role": "tool", "tool_call_id": "c1", "content": "A ferry."}
+
+    told = plan_sync(thread=thread, turn=[result], within=asked, model="gpt-4o")
+    last = told.accept_sync("There is a ferry.")
+    after = plan_sync(thread=thread, turn="When?", model="gpt-4o")
+
+    assert first.commit.status == last.commit.status == "selected"
+    assert [message["role"] for message in told.messages] == ["user", "assistant", "tool"]
+    assert [message["role"] for message in after.messages] == [
+        *("user", "assistant", "tool", "assistant", "user")
+    ]
+    told_of = [warning.code for each in (told, after) for warning in each.receipt.warnings]
+    assert "HISTORY_OPEN_CALLS" not in told_of
+
+
+def anthropic_block(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": kind, **more}
+
+
+def test_results_of_an_open_answer_may_come_one_by_one_on_another_wire(store):
+    thread = Thread("talk", store=store)
+    said = {"thread": thread, "model": "claude-sonnet-4-5", "dialect": "anthropic"}
+    calls = [anthropic_block("tool_use", id=f"t{i}", name="look", input={}) for i in range(2)]
+    results = [
+        {
+            "role": "user",
+            "content": [anthropic_block("tool_result", tool_use_id=f"t{i}", content="Fog.")],
+        }
+        for i in range(2)
+    ]
+
+    asked = plan_sync(turn="What is there?", max_output_tokens=100, **said)
+    asked.accept_sync({"type": "message", "role": "assistant", "content": calls})
+    half = plan_sync(turn=results[0], max_output_tokens=100, **said)
+    thread.sync.append(results[:1], open=True)
+    told = plan_sync(turn=results[1], max_output_tokens=100, **said)
+    told.accept_sync({"role": "assistant", "content": "There is fog."})
+
+    codes = [{warning.code for warning in each.receipt.warnings} for each in (half, told)]
+    assert ["HISTORY_OPEN_CALLS" in each for each in codes] == [True, False]
+    assert thread.sync.verify().problems == ()
+    after = plan_sync(turn="And now?", max_output_tokens=100, **said)
+    assert [message["role"] for message in after.messages] == ["user", "assistant"] * 2 + ["user"]

@@ -202,9 +202,10 @@ async def _acalled(question: Any) -> Any:
 
 
 def _commit_steps(turn: StoreTurn) -> Steps[ThreadCommit]:
-    verb: Any = Thread.append if turn.open else Thread.commit_turn
-    said = {"after": turn.after, "open": True} if turn.open else {"after": turn.after}
-    steps: Steps[ThreadCommit] = verb.__wrapped__(turn.thread, turn.messages, **said)
+    commit: Any = Thread.commit_turn.__wrapped__  # type: ignore[attr-defined]
+    steps: Steps[ThreadCommit] = commit(
+        turn.thread, turn.messages, after=turn.after, open=turn.open
+    )
     return steps
 
 

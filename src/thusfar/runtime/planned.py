@@ -213,6 +213,9 @@ class Planned:
     async def accept(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
         """Take in the answer: usage, the turn of a thread, and preparation for the next request.
 
+        An answer that calls tools is stored as it is. Plan the next request with their results as
+        its turn: they go into the same group.
+
         Args:
             response: The SDK's response, a message, a list of messages, or text. `None`: only
                 usage and preparation.
@@ -225,7 +228,7 @@ class Planned:
         answered, reported = self._take(response, input_tokens)
         commit = None
         if self._edge.reader is not None and answered:
-            steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
+            steps = self._edge.reader.commit_steps(self._edge.facts.turn, answered)
             commit = await self._edge.runtime.store.arun(steps)
         await self._edge.runtime.flush()
         return self._prepare(self._said(answered), commit, reported)
@@ -238,7 +241,7 @@ class Planned:
         answered, reported = self._take(response, input_tokens)
         commit = None
         if self._edge.reader is not None and answered:
-            steps = self._edge.reader.commit_steps([*self._edge.facts.turn, *answered])
+            steps = self._edge.reader.commit_steps(self._edge.facts.turn, answered)
             commit = self._edge.runtime.store.run(steps)
         self._edge.runtime.flush_sync()
         return self._prepare(self._said(answered), commit, reported)

@@ -18,7 +18,7 @@ from thusfar.artifacts import Artifact, End
 from thusfar.dialects import Dialect, dialect
 from thusfar.drive import Steps
 from thusfar.errors import SummaryFailedError
-from thusfar.facts import Content
+from thusfar.facts import Content, facts_of
 from thusfar.messages import Message, Text
 from thusfar.planner.facts import Source
 from thusfar.planner.pages import Pages
@@ -321,10 +321,18 @@ class ThreadReader:
         head = yield from owner_head(self._ctx)
         require_revision(self._ctx, head, self.revision)
 
-    def commit_steps(self, messages: Sequence[Any]) -> Steps[Any]:
-        """Store an answered turn behind the head it was planned from."""
+    def commit_steps(self, turn: Sequence[Any], answered: Sequence[Any]) -> Steps[Any]:
+        """Store an answered turn behind the head it was planned from.
+
+        Args:
+            turn: What was said.
+            answered: What was answered, as the wire has it. While it calls tools, the group stays
+                open for their results.
+        """
         commit: Any = Thread.commit_turn.__wrapped__  # type: ignore[attr-defined]
-        return (yield from commit(self.thread, list(messages), after=self.head))
+        said = [*turn, *answered]
+        waits = calls_waiting(self.lifted_turn(answered))
+        return (yield from commit(self.thread, said, after=self.head, open=waits))
 
     @property
     def lock(self) -> tuple[str, str]:
@@ -346,3 +354,9 @@ class ThreadReader:
             message if isinstance(message, Message) else self.target.lift(message)
             for message in given
         )
+
+
+def calls_waiting(messages: Sequence[Message]) -> bool:
+    """Tell whether messages make more calls than they have results for."""
+    made = [facts_of(message) for message in messages]
+    return sum(len(facts.calls) for facts in made) > sum(len(facts.results) for facts in made)

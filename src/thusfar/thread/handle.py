@@ -116,26 +116,29 @@ class Thread(WholeThread):
         )
 
     @verb
-    def commit_turn(self, messages: Messages, *, after: str | None) -> Steps[ThreadCommit]:
+    def commit_turn(
+        self, messages: Messages, *, after: str | None, open: bool = False
+    ) -> Steps[ThreadCommit]:
         """Store an answered turn as one group behind the head it was planned from.
 
         Args:
             messages: The user's message, whole tool rounds and the accepted answer.
             after: `Transcript.head` of the plan; `None` when the thread was empty. If the head
                 has moved meanwhile, the turn becomes an alternative.
+            open: As for `append`.
 
         Raises:
             ThreadCommitError: `COMMIT_FAILED`, when the database could not do its work; the
                 cause is its error, and nothing was stored.
             ThreadError: as for `append`.
         """
-        return self._committing(messages, after)
+        return self._committing(messages, after, open)
 
-    def _committing(self, messages: Messages, after: str | None) -> Steps[ThreadCommit]:
+    def _committing(self, messages: Messages, after: str | None, open: bool) -> Steps[ThreadCommit]:
         try:
             return (
                 yield from appending.append_steps(
-                    self._context, self.store.clock, messages, after=after
+                    self._context, self.store.clock, messages, after=after, open=open
                 )
             )
         except StorageError as error:
