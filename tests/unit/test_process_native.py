@@ -352,3 +352,27 @@ def test_a_real_model_chooses_by_a_grammar():
     (entry,) = other.entries
     assert entry.go_to == "right" or isinstance(entry.result["stars"], int)
     assert msgspec.to_builtins(entry)
+
+
+@pytest.mark.parametrize("text", ["plain words", "17", "null", '{"goTo": "END"}', '"quoted"', ""])
+def test_a_text_that_is_asked_for_natively_is_taken_as_it_is_and_never_read_as_json(text: str):
+    task = Task(id="say", output={"type": "string"}, state_updates="said", max_retries=0)
+    capture = Capture()
+    process = Process([task], model=Objects(text))
+
+    outcome = process.run_sync(tape=capture)
+
+    assert outcome.output == {"said": text}
+    again = Process([task])
+    assert again.run_sync(tape=Replay(capture.tape)).output == {"said": text}
+
+
+def test_a_text_that_is_asked_for_in_words_is_read_as_json():
+    task = Task(id="say", output={"type": "string"}, state_updates="said", max_retries=1)
+    events: list[Any] = []
+    scripted = Scripted(["plain words", '"17"'])
+    process = Process([task], model=scripted.generate_text, on_event=events.append)
+
+    assert process.run_sync().output == {"said": "17"}
+    (refused,) = [event.errors for event in events if isinstance(event, AnswerRefused)]
+    assert refused == ("The answer was not one JSON value.",)

@@ -71,7 +71,7 @@ def test_an_output_is_held_to_its_schema_and_the_model_is_told_what_was_wrong(ou
     assert "Correct this" not in first
     assert "$.x" in second
     assert "one" not in second.split("Correct this:")[1]
-    assert "not one JSON object" in third
+    assert "not one JSON value" in third
     assert len(process.history) == 1
 
 

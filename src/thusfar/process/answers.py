@@ -61,25 +61,34 @@ class Refused(msgspec.Struct, frozen=True, kw_only=True):
 Answer = Chosen | Outputs | Skipped | Refused
 
 
-def read_answer(task: Task, answer: Any, visible: Sequence[Transition]) -> Answer:
-    """Read what a model answered a task with.
+def read_answer(task: Task, text: str, visible: Sequence[Transition]) -> Answer:
+    """Read the text that a model answered a task with.
 
     Args:
         task: The task.
-        answer: Its text, or the value of a native structured answer.
+        text: The text.
         visible: The transitions that were open when the prompt was made.
 
     Returns:
         A transition, outputs, or the reasons why it is neither.
     """
-    wants_object = bool(task.edges) or task.schema is not None
-    value = _decoded(answer) if isinstance(answer, str) else answer
+    value = _decoded(text)
+    if value is _NO_JSON and (task.edges or task.schema is not None):
+        kind = "object" if task.edges else "value"
+        return _refused(f"The answer was not one JSON {kind}.")
+    if not isinstance(value, Mapping) and not task.edges and task.schema is None:
+        return Outputs(value=text)
+    return read_value(task, value, visible)
+
+
+def read_value(task: Task, value: Any, visible: Sequence[Transition]) -> Answer:
+    """Read the value of a native structured answer, of which a text is one too; see above."""
     if not isinstance(value, Mapping):
-        if value is not _NO_JSON and task.schema is not None:
+        if task.schema is not None:
             return _outputs(task, value)
-        if wants_object:
+        if task.edges:
             return _refused("The answer was not one JSON object.")
-        return Outputs(value=answer if isinstance(answer, str) else value)
+        return Outputs(value=value)
     if _is_transition(task, value):
         return _chosen(task, value, visible)
     if task.chooses_only:

@@ -25,6 +25,7 @@ from thusfar.process.answers import (
     Skipped,
     bounded,
     read_answer,
+    read_value,
 )
 from thusfar.process.intercepting import (
     SKIPPED,
@@ -135,8 +136,9 @@ def _one_attempt(run: Run, task: Task, visible: tuple[Transition, ...]) -> Steps
         return Skipped()
     if made.finish != "stop":
         return Refused(errors=(f"The answer was not finished ({made.finish}).",))
-    value = made.value if isinstance(made, GeneratedObject) else made.text
-    return read_answer(task, value, visible)
+    if isinstance(made, GeneratedObject):
+        return read_value(task, made.value, visible)
+    return read_answer(task, made.text, visible)
 
 
 def _no_model(task_id: str) -> OptionsError:
