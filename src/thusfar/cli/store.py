@@ -23,6 +23,7 @@ WORDS: Final = (
     ("pass force=True", "pass --force"),
     ("Try again, or raise busy_timeout_seconds.", "Try again."),
     ("take it over: take_over=True.", "take it over with --take-over."),
+    ("allow the change: allow_changed=True.", "allow the change with --allow-changed."),
     (
         "Check its path, or open it once without read_only, so that its tables are made.",
         "Check --store; thusfar thread append and import make the tables.",

@@ -36,7 +36,7 @@ from thusfar.process.planning import RequestSettings
 from thusfar.process.position import Position, RunLimits
 from thusfar.process.routing import Finding
 from thusfar.process.runnable import Runnable
-from thusfar.process.snapshots import read_snapshot, require_task, write_snapshot
+from thusfar.process.snapshots import require_task
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
 from thusfar.process.tape import Capture, Replay
@@ -362,26 +362,6 @@ class Process(Runnable):
             self.position = self.position.behind(commit)
             self.pending = None
             self.last_errors = ()
-
-    def snapshot(self) -> dict[str, Any]:
-        """Write everything a run needs to go on, as JSON values.
-
-        It stands at the last committed step, also while a step runs.
-        """
-        return write_snapshot(self.id, self._state.values_only, self.log, self.position)
-
-    def restore(self, snapshot: Mapping[str, Any]) -> None:
-        """Take over what `snapshot` wrote, in this process or another one of the same definition.
-
-        Raises:
-            InvalidStateError: `INVALID_STATE`, for a snapshot of another process, of a newer
-                version, or of another shape; nothing was changed.
-            ProcessRunningError: `PROCESS_RUNNING`, during a run.
-        """
-        from thusfar.process.running import require_idle
-
-        require_idle(self)
-        self.take_over(*read_snapshot(snapshot, self.id, self.graph, self.log.options))
 
     def take_over(self, log: ActionLog, position: Position, values: dict[str, Any]) -> None:
         """Stand where a log, a position and a state say.

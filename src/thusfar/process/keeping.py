@@ -300,8 +300,8 @@ def load_steps(
         require_rows(run_id, [each.seq for each in entries], low, high)
         for each in entries:
             log.take(read_entry(each))
-    begun = _position(run_id, first.position)
-    position = _position(run_id, row.position if number is None else step.position)
+    begun = position_of(run_id, first.position)
+    position = position_of(run_id, row.position if number is None else step.position)
     position.inputs = begun.inputs
     return Loaded(row=row, log=log, position=position, values=values)
 
@@ -369,7 +369,12 @@ def _text(value: Any) -> str:
         return json_text(msgspec.to_builtins(value))
 
 
-def _position(run_id: str, text: str) -> Position:
+def position_of(run_id: str, text: str) -> Position:
+    """Read the position of a row.
+
+    Raises:
+        CorruptRecordError: `CORRUPT_RECORD`, when it cannot be read.
+    """
     made: Position = _read(run_id, lambda: msgspec.convert(parse_json(text), Position))
     return made
 

@@ -87,6 +87,7 @@ class Position:
             where loops are not looked for.
         failure: What the step before failed with, as templates see it; `None` where it did not.
         inputs: Input of the run.
+        graph: Fingerprint of the graph that the run goes by; empty before a run and inside of one.
     """
 
     at: str
@@ -98,6 +99,7 @@ class Position:
     seen: tuple[str, ...] = ()
     failure: Any = None
     inputs: Any = field(default=None, repr=False)
+    graph: str = ""
 
     def behind(self, commit: Commit) -> Position:
         """Tell where the process stands behind a step."""

@@ -127,3 +127,39 @@ class Runnable:
         from thusfar.process.isolating import task_steps
 
         return driven(task_steps(self.itself, task_id, state, input))
+
+    def snapshot(self) -> dict[str, Any]:
+        """Write everything a run needs to go on, as JSON values.
+
+        It stands at the last committed step, also while a step runs.
+        """
+        from thusfar.process.snapshots import write_snapshot
+
+        process = self.itself
+        return write_snapshot(process.id, process.state.values_only, process.log, process.position)
+
+    def restore(self, snapshot: Mapping[str, Any], *, allow_changed: bool = False) -> None:
+        """Take over what `snapshot` wrote, in this process or another one of the same definition.
+
+        Args:
+            snapshot: The snapshot.
+            allow_changed: Whether tasks may lead elsewhere than in the definition that wrote it.
+                Texts, models, schemas, limits and functions may be others in any case.
+
+        Raises:
+            InvalidStateError: `INVALID_STATE`, for a snapshot of another process, of a newer
+                version, or of another shape, or where tasks lead elsewhere; nothing was changed.
+            ProcessRunningError: `PROCESS_RUNNING`, during a run.
+        """
+        from thusfar.process.fingerprints import require_unchanged
+        from thusfar.process.running import require_idle
+        from thusfar.process.snapshots import read_snapshot
+
+        process = self.itself
+        require_idle(process)
+        log, position, values = read_snapshot(
+            snapshot, process.id, process.graph, process.log.options
+        )
+        if not allow_changed:
+            require_unchanged(process.graph, position, process_id=process.id)
+        process.take_over(log, position, values)

@@ -24,6 +24,7 @@ from thusfar.errors import (
 from thusfar.process.answering import Wait
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.failing import or_failure_task
+from thusfar.process.fingerprints import fingerprint
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
 from thusfar.process.progress import Run
@@ -108,6 +109,8 @@ def _to_an_end(
     try:
         if given is not None:
             _begin(process, given[0])
+        if run.around is None:
+            process.position.graph = fingerprint(process.graph)
         if keeper is not None and keeper.revision is None:
             yield from keeper.begin(process)
         while process.position.at != END:

@@ -9,33 +9,26 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from thusfar.drive import Steps
 from thusfar.errors import OptionsError
 from thusfar.process import shelving
-from thusfar.process.answering import InStore, adriven, driven
+from thusfar.process.answering import adriven, driven
 from thusfar.process.control import Control, RunHandle
 from thusfar.process.entries import Entry
-from thusfar.process.holders import let_go, new_holder
-from thusfar.process.keeping import Keeper, exists
 from thusfar.process.outcomes import Outcome
 from thusfar.process.replaying import replay_steps
+from thusfar.process.resuming import StoredRun, holding
 from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
-from thusfar.process.running import finished_outcome, require_idle, run_steps
+from thusfar.process.running import require_idle
 from thusfar.process.shelving import Erased
-from thusfar.process.snapshots import require_same
 from thusfar.process.tape import PromptMatching, Tape
-from thusfar.storage.base import Store, check_id
+from thusfar.storage.base import Store
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
 
-LEASE_STEPS: Final = 2  # time limits of a step that a lease lasts; each committed step renews it
-LONGEST_STEP_SECONDS: Final = 3_600.0  # taken for a step without a time limit
-_MILLISECONDS: Final = 1000
 Input = Mapping[str, Any] | None
 
 
@@ -99,8 +92,8 @@ class Runs:
             InvalidDefinitionError: As for `Process.run`.
             ProcessRunningError: As for `Process.run`.
         """
-        with self._holding() as holder:
-            return await adriven(self._run_steps(process, input, run_id, holder, None))
+        with holding() as holder:
+            return await adriven(self._stored(process, run_id, holder).begin(input))
 
     def start(
         self,
@@ -110,6 +103,7 @@ class Runs:
         run_id: str,
         resume: bool = False,
         take_over: bool = False,
+        allow_changed: bool = False,
     ) -> RunHandle:
         """Start a stored run with a handle to pause and end it; see `run`, `Process.start`.
 
@@ -119,6 +113,7 @@ class Runs:
             run_id: The id of the run.
             resume: Whether to go on with a run that there is, as `resume` does.
             take_over: As for `resume`.
+            allow_changed: As for `resume`.
         """
         import asyncio
 
@@ -126,16 +121,24 @@ class Runs:
         control = Control()
 
         async def whole() -> Outcome:
-            with self._holding() as holder:
+            with holding() as holder:
+                run = self._stored(process, run_id, holder, control)
                 if resume:
-                    steps = self._resume_steps(process, run_id, holder, take_over, control)
+                    steps = run.resume(take_over=take_over, allow_changed=allow_changed)
                 else:
-                    steps = self._run_steps(process, input, run_id, holder, control)
+                    steps = run.begin(input)
                 return await adriven(steps)
 
         return RunHandle(asyncio.create_task(whole()), control)
 
-    async def resume(self, process: Process, run_id: str, *, take_over: bool = False) -> Outcome:
+    async def resume(
+        self,
+        process: Process,
+        run_id: str,
+        *,
+        take_over: bool = False,
+        allow_changed: bool = False,
+    ) -> Outcome:
         """Go on with a run behind its last committed step; a finished one gives its outcome.
 
         A run that failed goes on at the task that failed, one that was stopped where it stopped.
@@ -145,15 +148,22 @@ class Runs:
             run_id: The run.
             take_over: Whether to take the run from somebody who holds it; from then on nothing of
                 that one is committed.
+            allow_changed: Whether tasks may lead elsewhere than when the run began; from then on
+                it goes by these. Texts, models, schemas, limits and functions may be others in
+                any case.
 
         Raises:
             RunNotFoundError: `RUN_NOT_FOUND`, when there is none.
             RunHeldError: `RUN_HELD`, while somebody else runs it.
-            InvalidStateError: `INVALID_STATE`, when it is a run of another process.
+            InvalidStateError: `INVALID_STATE`, when it is a run of another process, or tasks lead
+                elsewhere.
             ProcessRunningError: `PROCESS_RUNNING`, when the process runs.
         """
-        with self._holding() as holder:
-            return await adriven(self._resume_steps(process, run_id, holder, take_over, None))
+        with holding() as holder:
+            steps = self._stored(process, run_id, holder).resume(
+                take_over=take_over, allow_changed=allow_changed
+            )
+            return await adriven(steps)
 
     async def list(
         self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0
@@ -283,49 +293,17 @@ class Runs:
         steps = shelving.delete_steps(run_id, now, force=force, thorough=thorough)
         return await self.store.arun(steps)
 
-    @contextmanager
-    def _holding(self) -> Iterator[str]:
-        """Name a holder that lives as long as the block."""
-        holder = new_holder()
-        try:
-            yield holder
-        finally:
-            let_go(holder)
-
-    def _keeper(self, process: Process, run_id: str, holder: str) -> Keeper:
-        step = process.limits.step_timeout_seconds or LONGEST_STEP_SECONDS
-        lease = self.lease_seconds or LEASE_STEPS * step
-        return Keeper(store=self.store, run_id=run_id, holder=holder, lease_seconds=lease)
-
-    def _run_steps(
-        self, process: Process, given: Input, run_id: str, holder: str, control: Control | None
-    ) -> Steps[Outcome]:
-        require_idle(process)
-        keeper = self._keeper(process, check_id(run_id, "run id"), holder)
-        if (yield InStore(self.store, shelving.row_steps(run_id))) is not None:
-            raise exists(run_id)
-        tape = keeper.capture
-        return (yield from run_steps(process, given, control=control, tape=tape, keeper=keeper))
-
-    def _resume_steps(
-        self, process: Process, run_id: str, holder: str, take_over: bool, control: Control | None
-    ) -> Steps[Outcome]:
-        require_idle(process)
-        keeper = self._keeper(process, run_id, holder)
-        row = yield InStore(self.store, shelving.find_steps(run_id))
-        require_same(process.id, row)
-        if row.status == "finished":
-            yield from keeper.load(process)
-            return finished_outcome(process)
-        now = self.store.clock()
-        until = now + int(keeper.lease_seconds * _MILLISECONDS)
-        hold = shelving.hold_steps(run_id, holder, now=now, until=until, take_over=take_over)
-        yield InStore(self.store, hold)
-        yield from keeper.load(process)  # behind the lease nobody else moves it
-        again = run_steps(
-            process, None, control=control, tape=keeper.capture, keeper=keeper, begun=True
+    def _stored(
+        self, process: Process, run_id: str, holder: str, control: Control | None = None
+    ) -> StoredRun:
+        return StoredRun(
+            store=self.store,
+            lease_seconds=self.lease_seconds,
+            process=process,
+            run_id=run_id,
+            holder=holder,
+            control=control,
         )
-        return (yield from again)
 
 
 class SyncRuns:
@@ -343,13 +321,23 @@ class SyncRuns:
         run_id: str,
     ) -> Outcome:
         """Run a process to an end; see `Runs.run` and `Process.run_sync`."""
-        with self._runs._holding() as holder:
-            return driven(self._runs._run_steps(process, input, run_id, holder, None))
+        with holding() as holder:
+            return driven(self._runs._stored(process, run_id, holder).begin(input))
 
-    def resume(self, process: Process, run_id: str, *, take_over: bool = False) -> Outcome:
+    def resume(
+        self,
+        process: Process,
+        run_id: str,
+        *,
+        take_over: bool = False,
+        allow_changed: bool = False,
+    ) -> Outcome:
         """Go on with a run; see `Runs.resume`."""
-        with self._runs._holding() as holder:
-            return driven(self._runs._resume_steps(process, run_id, holder, take_over, None))
+        with holding() as holder:
+            steps = self._runs._stored(process, run_id, holder).resume(
+                take_over=take_over, allow_changed=allow_changed
+            )
+            return driven(steps)
 
     def list(
         self, *, process_id: str | None = None, limit: int | None = None, offset: int = 0

@@ -78,11 +78,21 @@ def resume(
             negative=(), show_default=False, help="Take it from a process that still holds it"
         ),
     ] = False,
+    allow_changed: Annotated[
+        bool,
+        Parameter(
+            negative=(),
+            show_default=False,
+            help="Go on although tasks lead elsewhere than when the run began",
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> int:
     """Go on with RUN of DEFINITION behind its last committed step.
 
-    A run that failed goes on at the task that failed; a finished one gives its output again.
+    A run that failed goes on at the task that failed; a finished one gives its output again. Texts,
+    models, schemas, limits and functions of DEFINITION may have changed since, the way from task to
+    task only with --allow-changed.
 
     With --json: {"run_id", "status", "output", "failure", "reason", "steps", "calls",
     "tokens"}.
@@ -92,7 +102,8 @@ def resume(
     process = process_named(definition, names)
     told = _listener(process, as_json=as_json)
     with opened(where, "change") as store:
-        outcome = _driven(store, Runs(store).resume(process, run_id, take_over=take_over))
+        work = Runs(store).resume(process, run_id, take_over=take_over, allow_changed=allow_changed)
+        outcome = _driven(store, work)
     return _print(run_id, outcome, as_json=as_json, told=told)
 
 
