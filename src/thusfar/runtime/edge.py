@@ -34,11 +34,12 @@ from thusfar.planner.receipt import SupportReceipt
 from thusfar.runtime.counting import ProviderCount
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
+from thusfar.runtime.in_flight import InFlight
 from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
 from thusfar.runtime.remembering import SAMPLES_REMEMBERED, Conversation, Usage, flush_steps
 from thusfar.runtime.setbacks import Setbacks
 from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
-from thusfar.runtime.working import InFlight, RunStore, Sleep, Work
+from thusfar.runtime.working import RunStore, Sleep, Work
 from thusfar.storage.base import Store
 from thusfar.storage.memory import MemoryStore
 from thusfar.summaries.values import SummaryJob

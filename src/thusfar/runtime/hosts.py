@@ -6,7 +6,9 @@ import asyncio
 import threading
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, wait
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
+
+_LOOK_SECONDS: Final = 0.02  # between two looks at the tasks of other loops
 
 Job = Callable[[], Coroutine[Any, Any, None]]
 
@@ -56,8 +58,24 @@ class TaskHost:
 
     async def drain(self) -> None:
         """Wait until everything retained so far has ended."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
+        await all_ended(self._tasks)
+
+
+async def all_ended(tasks: set[asyncio.Task[None]]) -> None:
+    """Wait until tasks have ended, those of other event loops too.
+
+    Args:
+        tasks: The tasks, of which each leaves the set when it ends. Those of a loop that nobody
+            runs are not waited for; those of a closed one leave the set.
+    """
+    here = asyncio.get_running_loop()
+    while True:
+        loops = {task: task.get_loop() for task in tuple(tasks)}
+        tasks.difference_update(task for task in loops if loops[task].is_closed())
+        if not any(loop.is_running() for loop in loops.values()):
+            return
+        mine = [task for task in loops if loops[task] is here]
+        await (asyncio.wait(mine) if mine else asyncio.sleep(_LOOK_SECONDS))
 
 
 class ThreadHost:

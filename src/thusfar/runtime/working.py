@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -20,7 +18,7 @@ import msgspec
 
 from thusfar.artifacts import Artifact, SourceArtifact
 from thusfar.drive import Steps, adrive, drive
-from thusfar.errors import StorageError, SummaryFailedError
+from thusfar.errors import StorageError
 from thusfar.planner.questions import Prepare, Prepared
 from thusfar.runtime.keeping import (
     Lease,
@@ -212,135 +210,3 @@ class Work:
                 return await self._await(seconds)
             case _:
                 return self._answer(question)
-
-
-@dataclass(slots=True)
-class _Running:
-    """Work in flight, and the thread that does it."""
-
-    future: Future[Prepared]
-    thread: int
-
-
-class InFlight:
-    """Joins identical work of one process; a waiter that gives up stops nobody else."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running: dict[str, _Running] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
-
-    def run(self, work: Work) -> Prepared:
-        """Join work that another thread does, or do it here."""
-        key = work.ask.job.key
-        mine = _Running(Future(), threading.get_ident())
-        with self._lock:
-            other = self._running.get(key)
-            if other is None:
-                self._running[key] = mine
-        if other is not None and other.thread != mine.thread:
-            return _as_joined(other.future.result())
-        try:
-            prepared = work.run()
-        except BaseException as error:
-            self._end(key, mine, error=error)
-            raise
-        self._end(key, mine, prepared=prepared)
-        return prepared
-
-    async def arun(self, work: Work) -> Prepared:
-        """Join work in flight, or start it as a task of its own and wait for it."""
-        key = work.ask.job.key
-        mine = _Running(Future(), threading.get_ident())
-        with self._lock:
-            other = self._running.get(key)
-            if other is None:
-                self._running[key] = mine
-        if other is not None:
-            return _as_joined(await _outcome(other.future))
-        task = asyncio.get_running_loop().create_task(self._task(key, mine, work))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-        return await _outcome(mine.future)
-
-    def joinable(self, key: str, *, blocking: bool) -> bool:
-        """Tell whether work on a summary can be waited for.
-
-        Args:
-            key: Key of the summary.
-            blocking: Whether the caller would block its thread, which may be the one that works.
-        """
-        with self._lock:
-            other = self._running.get(key)
-        return other is not None and not (blocking and other.thread == threading.get_ident())
-
-    def join(self, key: str) -> Prepared | None:
-        """Wait for work that another thread does; `None` where there is none."""
-        with self._lock:
-            other = self._running.get(key)
-        if other is None or other.thread == threading.get_ident():
-            return None
-        return _as_joined(other.future.result())
-
-    async def ajoin(self, key: str) -> Prepared | None:
-        """Wait for work in flight; `None` where there is none."""
-        with self._lock:
-            other = self._running.get(key)
-        if other is None:
-            return None
-        return _as_joined(await _outcome(other.future))
-
-    async def _task(self, key: str, mine: _Running, work: Work) -> None:
-        try:
-            prepared = await work.arun()
-        except BaseException as error:
-            self._end(key, mine, error=error)
-            if not isinstance(error, Exception):
-                raise
-        else:
-            self._end(key, mine, prepared=prepared)
-
-    def _end(
-        self,
-        key: str,
-        mine: _Running,
-        *,
-        prepared: Prepared | None = None,
-        error: BaseException | None = None,
-    ) -> None:
-        """Forget the work first, so that nobody joins what has failed."""
-        with self._lock:
-            if self._running.get(key) is mine:
-                del self._running[key]
-        if mine.future.done():
-            return
-        if prepared is not None:
-            mine.future.set_result(prepared)
-        elif isinstance(error, Exception):
-            mine.future.set_exception(error)
-        else:
-            mine.future.set_exception(interrupted())
-
-    async def drain(self) -> None:
-        """Wait until all work in flight here has ended."""
-        while self._tasks:
-            await asyncio.wait(set(self._tasks))
-
-
-async def _outcome(future: Future[Prepared]) -> Prepared:
-    """Wait for work; a waiter that gives up leaves it alone, and its failure to the others."""
-    waited = asyncio.wrap_future(future)
-    waited.add_done_callback(lambda done: done.cancelled() or done.exception())
-    return await asyncio.shield(waited)
-
-
-def interrupted() -> SummaryFailedError:
-    """Make the error for work whose event loop ended under it."""
-    return SummaryFailedError(
-        "The work on a summary was interrupted.", fix="Plan again.", reason="interrupted"
-    )
-
-
-def _as_joined(prepared: Prepared) -> Prepared:
-    how = "found" if prepared.how == "found" else "joined"
-    return msgspec.structs.replace(prepared, how=how)
