@@ -252,3 +252,40 @@ def test_a_run_that_would_not_be_kept_has_no_id_and_one_that_is_kept_has_one(her
     here("run", "flow.toml", *here.hooks(), "--run", "r1", store=False, status=2)
     here("run", "flow.toml", *here.hooks(), "--run", "", status=1)
     assert json.loads(here("runs", "--json"))["runs"] == []
+
+
+def test_what_a_function_or_a_model_raised_is_named_with_its_place(here: Here):
+    (here_file := Path("late.py")).write_text(
+        "from thusfar.process import Process, ScriptTask\n\n"
+        "def work(state):\n    return state['inbox']\n\n"
+        "BROKEN = Process([ScriptTask(id='work', run=work)])\n"
+    )
+    module = f"late_{uuid.uuid4().hex}"
+    here_file.rename(f"{module}.py")
+
+    out = here("run", f"{module}:BROKEN", store=False, status=1)
+    assert f"  cause: KeyError: 'inbox' ({module}.py, line 4)" in " ".join(out.split("\n   "))
+    told = json.loads(here("run", f"{module}:BROKEN", "--json", store=False, status=1))
+    assert told["failure"]["code"] == "TASK_FAILED"
+    assert told["failure"]["cause"].startswith("KeyError: 'inbox'")
+
+
+def test_a_failure_without_a_cause_names_none(here: Here):
+    out = json.loads(here("run", f"{here.module}:build", "--json", store=False))
+    assert out["failure"] is None
+    flow = ("run", "flow.toml", *here.hooks(), "--json", "--input", '{"history": []}')
+    assert json.loads(here(*flow, store=False, status=1))["failure"]["cause"] is None
+
+
+def test_fixes_about_hooks_name_the_options_of_the_command_line(here: Here):
+    here("lint", "flow.toml", store=False, status=1)
+    assert "in the mapping of --hooks" in here.err
+    Path("own.toml").write_text('tasks = [{ kind = "script", id = "a", run = "os:getcwd" }]')
+    here("lint", "own.toml", store=False, status=1)
+    assert "--allow-imports" in here.err
+
+
+def test_json_wins_over_markdown(here: Here):
+    here("run", "flow.toml", *here.hooks(), "--run", "r")
+
+    assert json.loads(here("show", "r", "--markdown", "--json"))["run_id"] == "r"

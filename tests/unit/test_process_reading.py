@@ -259,3 +259,21 @@ def test_a_call_shows_what_is_sent():
 
     assert calls[0].prompt == process.model.calls[0].prompt
     assert calls[0].system == process.model.calls[0].system
+
+
+def test_a_document_says_how_many_entries_of_a_sub_process_had_left_memory():
+    inside = Process(
+        [ScriptTask(id=f"s{i}", run=lambda _: None, record=True) for i in range(5)],
+        id="inside",
+        sequence=[f"s{i}" for i in range(5)],
+        history_detail_items=1,
+        history_max_items=2,
+    )
+    process = Process([SubProcess(id="sub", process=inside)])
+    process.run_sync()
+
+    text = run_markdown(process)
+
+    assert "The first 3 of its entries had left memory.\n" in text
+    assert [each.seq for each in process.history[0].nested] == [4, 5]
+    assert process.history[0].result["entries"] == 5

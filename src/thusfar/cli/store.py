@@ -24,6 +24,8 @@ WORDS: Final = (
     ("Try again, or raise busy_timeout_seconds.", "Try again."),
     ("take it over: take_over=True.", "take it over with --take-over."),
     ("allow the change: allow_changed=True.", "allow the change with --allow-changed."),
+    ("Pass it under that name,", "Pass it under that name in the mapping of --hooks,"),
+    ("Pass it in by name, or allow imports:", "Pass it in with --hooks, or --allow-imports:"),
     (
         "Check its path, or open it once without read_only, so that its tables are made.",
         "Check --store; thusfar thread append and import make the tables.",
@@ -122,5 +124,5 @@ def _require_file(url: str) -> None:
     if not Path(unquote(url.removeprefix(_SQLITE))).exists():
         raise StorageUnavailableError(
             "The store does not exist.",
-            fix="Check --store; thusfar thread append and import make a new one.",
+            fix="Check --store; thusfar thread append and import, and process run, make a new one.",
         )

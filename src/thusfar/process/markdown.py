@@ -127,6 +127,8 @@ def _entry(entry: Entry, heading: str, level: int) -> Iterator[str]:
         yield from ("Result:", "", *_block(result, language))
     if entry.extra:
         yield from ("Further fields:", "", *_block(entry.extra, "json"))
+    if entry.nested and (gone := entry.nested[0].seq - 1):
+        yield from (f"The first {gone:,} of its entries had left memory.", "")
     yield from _entries(entry.nested, level + 1)
 
 

@@ -110,12 +110,12 @@ def show(
         first = 1 if last is None else max(1, info.entries - last + 1)
         entries = kept.entries(run_id, first=first)
         values = kept.state(run_id, entry=entry) if state or entry is not None else None
-    if markdown:
-        text = run_markdown(entries, outcome_of(info), title=info.run_id, state=values)
-        console().print(text, end="", markup=False, soft_wrap=True)
-    elif as_json:
+    if as_json:
         listed = [entry_json(each) for each in entries]
         print_json({**msgspec.to_builtins(info), "entries": listed, "state": values})
+    elif markdown:
+        text = run_markdown(entries, outcome_of(info), title=info.run_id, state=values)
+        console().print(text, end="", markup=False, soft_wrap=True)
     else:
         _print_run(info, entries, values)
     return 0

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from thusfar.cli.store import StoreOptions, Use, opened
-from thusfar.errors import OptionsError
+from thusfar.cli.store import StoreOptions, Use, on_the_command_line, opened
+from thusfar.errors import HistoryError, OptionsError
 from thusfar.process import Process, Runs, SyncRuns, load_process
 from thusfar.process.hooks import imported
 from thusfar.process.reading import process_of
@@ -45,8 +45,15 @@ def process_named(word: str, options: HookOptions | None) -> Process:
         InvalidDefinitionError: `INVALID_DEFINITION`, with the place of what is wrong.
         OptionsError: `INVALID_OPTIONS`, for a word of no known kind.
     """
-    given = options or HookOptions()
     _see_here()
+    try:
+        return _process_named(word, options or HookOptions())
+    except HistoryError as error:
+        error.fix = on_the_command_line(error.fix)
+        raise
+
+
+def _process_named(word: str, given: HookOptions) -> Process:
     if word.lower().endswith(_FILES):
         hooks = None if given.hooks is None else imported(given.hooks, "--hooks")
         if not isinstance(hooks, Mapping | None):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import traceback
 import uuid
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -20,6 +22,7 @@ from thusfar.process.rendering import compact_line
 from thusfar.storage import Store
 
 _LINE = 76  # columns of an entry behind its number
+_OWN = str(Path(__file__).resolve().parents[2])  # where the code of the library is
 
 
 def run(
@@ -143,17 +146,31 @@ def outcome_json(run_id: str | None, outcome: Outcome) -> dict[str, Any]:
     """Write an outcome as JSON values."""
     from thusfar.process.keeping import told_outcome
 
-    failed = outcome.failure is not None
+    failure = outcome.failure
+    told = None
+    if failure is not None:
+        told = {**(told_outcome(outcome) or {}), "cause": cause_text(failure.cause) or None}
     return {
         "run_id": run_id,
         "status": outcome.status,
         "output": outcome.output,
-        "failure": told_outcome(outcome) if failed else None,
+        "failure": told,
         "reason": outcome.reason,
         "steps": outcome.steps,
         "calls": outcome.calls,
         "tokens": outcome.tokens,
     }
+
+
+def cause_text(error: BaseException) -> str:
+    """Say what an author's function or a model raised, and where; empty where that is not known."""
+    cause = error.__cause__
+    if cause is None:
+        return ""
+    frames = traceback.extract_tb(cause.__traceback__)
+    theirs = [each for each in frames if not each.filename.startswith(_OWN)] or frames
+    where = f" ({Path(theirs[-1].filename).name}, line {theirs[-1].lineno})" if theirs else ""
+    return f"{type(cause).__name__}: {cause}{where}"
 
 
 def _print(run_id: str | None, outcome: Outcome, *, as_json: bool, told: Callable[[], int]) -> int:
@@ -173,6 +190,8 @@ def _print(run_id: str | None, outcome: Outcome, *, as_json: bool, told: Callabl
         print_indented(shown(failure.message), out)
         for error in failure.errors:
             print_indented(shown(error), out, hanging=2)
+        if cause := cause_text(failure.cause):
+            print_indented(shown(f"cause: {cause}"), out, hanging=2)
         print_indented(shown(failure.fix), out)
     elif outcome.output is not None:
         print_indented(shown(json_text(outcome.output)), out)
