@@ -9,11 +9,24 @@ from typing import Any
 
 import pytest
 
-from thusfar import InputBudget, Message, Runtime, Text, history, per_message, plan, plan_sync
+from thusfar import (
+    InputBudget,
+    Message,
+    Runtime,
+    Text,
+    context,
+    history,
+    offload,
+    per_message,
+    plan,
+    plan_sync,
+    summarize,
+)
 from thusfar.messages import ToolCall, ToolResult
 from thusfar.storage import MemoryStore, open_store
 from thusfar.storage.fulltext import ReadIndexed
 from thusfar.thread import Thread
+from thusfar.tokens import measure_for
 
 MANY = 700
 NAMES = ("ada", "grace", "edsger")
@@ -184,3 +197,54 @@ def test_an_append_writes_nothing_of_the_index():
     reached = max(row.node for row in store.run(steps()).values())
     assert not {"PutWords", "BeginIndex", "SearchWords"} & set(store.asked)
     assert reached & 0xFFFFFF == len(transcript(MANY)) - 1
+
+
+def read_whole(planned: Any, **asked: Any) -> str:
+    """Read on as an answer says, and put the pieces together as they were cut."""
+    start, pieces = 0, []
+    while True:
+        answer = planned.recall_sync({**asked, "start": start})
+        text, more, note = answer.rpartition("\n[characters ")
+        if not more:
+            return "".join([*pieces, answer])
+        span, _, to = note.partition("; read on with start=")
+        first, _, after = span.partition(" to ")
+        end = int(after.partition(" of ")[0])
+        assert int(first) == start < end == int(to.removesuffix("]"))
+        pieces.append(text if len(text) == end - start else f"{text}\n")
+        start = end
+
+
+@pytest.mark.parametrize("most", [1_000, 40_000, None])
+def test_what_is_too_long_for_one_answer_is_read_exactly_in_several(most: int | None):
+    """Nothing of a document or of a message is beyond the reach of the tool."""
+    lines = [f"line {i} of a long document with 北京 in it" for i in range(3_000)]
+    document, long = "\n".join(lines), "x" * 90_000
+    messages = [
+        Message("user", (Text(long),)),
+        Message("assistant", (Text("Read."),)),
+        Message("user", (Text("And?"),)),
+    ]
+    store = MemoryStore()
+    settings = {
+        "model": "somebodys-own",
+        "capacity": 1_000_000,
+        "counter": "estimate",
+        "runtime": Runtime(store),
+    }
+    planned = plan_sync(
+        messages,
+        use=[offload(context("doc", document))],
+        policy=history(recent=1, summary=summarize.digest(line_max_chars=40), offload=True),
+        budget=InputBudget(max=most) if most else None,
+        **settings,
+    )
+    handle = planned.system.partition('handle="')[2].partition('"')[0]
+
+    assert read_whole(planned, handle=handle) == document
+    assert long in read_whole(planned, first=0)
+    if most is not None:
+        measure = measure_for("estimate")
+        first = planned.recall_sync({"handle": handle})
+        free = most - planned.receipt.input_tokens
+        assert measure.text(first) <= max(free, most // 4 + 40)  # with the note on how to read on

@@ -376,6 +376,38 @@ def test_old_tool_results_and_images_are_cut_before_any_summary():
     assert messages == before
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        "北京的天气很冷，明天会下雪。" * 90,
+        [{"type": "text", "text": f"part {i} " * 3} for i in range(60)],
+    ],
+    ids=["script without spaces", "many small parts"],
+)
+def test_a_tool_result_is_cut_to_its_limit_in_any_script_and_however_many_parts(result: Any):
+    call = {"id": "c", "type": "function", "function": {"name": "read", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "Look."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": result},
+        {"role": "user", "content": "And now?"},
+    ]
+    policy = history(recent=1, shorten=100, summary={"model": Scripted("short")})
+
+    def one_a_char(text: str) -> int:
+        return len(text)
+
+    planned = plan_sync(
+        messages, policy=policy, **setting(counter=one_a_char, budget=InputBudget(max=800))
+    )
+
+    assert planned.receipt.adaptations[0].representation == "shortened"
+    left = planned.messages[2]["content"]
+    texts = [left] if isinstance(left, str) else [part["text"] for part in left]
+    assert sum(map(len, texts)) <= 100
+    assert "characters left out" in texts[0]
+
+
 # Recall
 
 

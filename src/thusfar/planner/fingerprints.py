@@ -26,7 +26,7 @@ def fingerprint_of(
     """
     sizes = facts.measure.count(facts.dialect, messages)
     text = text_of([_named(value) for value in head])
-    pieces = [(_short(_encoded(text)), tokens - sum(sizes))]
+    pieces = [(_short(_encoded(text)), tokens - sum(sizes) - facts.placement)]
     digests = (piece_of(message, facts.dialect) for message in messages)
     pieces += zip(digests, sizes, strict=True)
     return Fingerprint(request_id=facts.request_id, pieces=tuple(pieces))

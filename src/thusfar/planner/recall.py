@@ -14,6 +14,10 @@ _PROPERTIES: Final = {
     "last": {"type": "integer", "description": "Position of the last message to read."},
     "search": {"type": "string", "description": "Words that the messages contain."},
     "handle": {"type": "string", "description": "Handle of a document."},
+    "start": {
+        "type": "integer",
+        "description": "Character to read on from, where an answer was too long for one.",
+    },
 }
 _SCHEMA: Final = {"type": "object", "properties": _PROPERTIES}
 

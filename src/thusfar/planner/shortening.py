@@ -10,16 +10,14 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from thusfar.dialects.base import Dialect
 from thusfar.messages import Audio, File, Image, Message, Text, ToolResult
-from thusfar.summaries.rendering import shortened
+from thusfar.summaries.rendering import shortened_to
 from thusfar.tokens import Measure
-
-_CHARS_A_TOKEN: Final = 3  # a low guess, so that what is left is not larger than asked
 
 
 def shorten_message(
@@ -49,7 +47,7 @@ def shorten_message(
 def _shorter(part: Any, measure: Measure, most: int) -> Any:
     match part:
         case ToolResult(parts=inner):
-            made = tuple(_shorter_inside(each, measure, most) for each in inner)
+            made = _shorter_inside(inner, measure, most)
             return part if made == inner else msgspec.structs.replace(part, parts=made, wire="")
         case Image() | Audio() | File():
             return _reference(part)
@@ -57,14 +55,18 @@ def _shorter(part: Any, measure: Measure, most: int) -> Any:
             return part
 
 
-def _shorter_inside(part: Any, measure: Measure, most: int) -> Any:
-    match part:
-        case Text(text=text) if measure.text(text) > most:
-            return Text(shortened(text, most * _CHARS_A_TOKEN))
-        case Image() | Audio() | File():
-            return _reference(part)
-        case _:
-            return part
+def _shorter_inside(inner: Sequence[Any], measure: Measure, most: int) -> tuple[Any, ...]:
+    """Shorten what a tool returned; texts that are too long together become one."""
+    media = (Image, Audio, File)
+    told = tuple(_reference(part) if isinstance(part, media) else part for part in inner)
+    texts = [part.text for part in told if isinstance(part, Text)]
+    if sum(measure.texts(texts)) <= most:
+        return told
+    whole = "\n".join(texts)
+    cut = shortened_to(whole, most, measure)
+    if cut == whole:
+        return told
+    return (Text(cut), *(part for part in told if not isinstance(part, Text)))
 
 
 def _reference(part: Image | Audio | File) -> Text:

@@ -10,6 +10,7 @@ import msgspec
 
 from thusfar._numbers import require_whole
 from thusfar.dialects.placement import Placed
+from thusfar.drive import Steps
 from thusfar.errors import HistoryError, OptionsError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
@@ -201,14 +202,17 @@ class Planned:
         Raises:
             TranscriptError: `INVALID_TRANSCRIPT`, when they are not what the tool takes.
         """
-        steps = recall_answer(self._edge.facts, read_arguments(arguments))
-        answer: str = await self._edge.arun(steps)
+        answer: str = await self._edge.arun(self._recall(arguments))
         return answer
 
     def recall_sync(self, arguments: str | Mapping[str, Any]) -> str:
         """Answer a call of the `recall` tool, for code without an event loop; see `recall`."""
-        answer: str = self._edge.run(recall_answer(self._edge.facts, read_arguments(arguments)))
+        answer: str = self._edge.run(self._recall(arguments))
         return answer
+
+    def _recall(self, arguments: str | Mapping[str, Any]) -> Steps[str]:
+        used = self.receipt.input_tokens
+        return recall_answer(self._edge.facts, read_arguments(arguments), used=used)
 
     async def accept(self, response: Any = None, *, input_tokens: int | None = None) -> Accepted:
         """Take in the answer: usage, the turn of a thread, and preparation for the next request.

@@ -23,12 +23,15 @@ from thusfar.planner.facts import RequestFacts
 from thusfar.planner.questions import ReadPositions, SearchMessages
 from thusfar.runtime.keeping import recall_steps
 from thusfar.runtime.working import RunStore
-from thusfar.summaries.rendering import quoted, shortened
+from thusfar.summaries.rendering import quoted
+from thusfar.tokens import Measure
 from thusfar.words import Search, text_of
 
 MOST_MESSAGES: Final = 50  # messages shown at once; the model may ask again
 MOST_MATCHES: Final = 10
-MOST_CHARS: Final = 40_000  # about ten thousand tokens: an answer must fit the next request
+MOST_CHARS: Final = 40_000  # about ten thousand tokens
+ROOM_SHARE: Final = 4  # a quarter of the maximum: a summary makes room for that much
+BESIDE: Final = 100  # tokens of the call and of what is said around an answer
 _NOTHING: Final = "(nothing found)"
 
 
@@ -40,12 +43,14 @@ class Recall(msgspec.Struct, frozen=True, kw_only=True):
         last: Last message.
         search: Words that a message has, in any order; see `thusfar.words`.
         handle: Handle of a contributor.
+        start: Character of the answer to read from, where it is too long to be shown at once.
     """
 
     first: int | None = None
     last: int | None = None
     search: str | None = None
     handle: str | None = None
+    start: int | None = None
 
 
 def read_arguments(arguments: str | Mapping[str, Any]) -> Recall:
@@ -66,16 +71,18 @@ def read_arguments(arguments: str | Mapping[str, Any]) -> Recall:
         ) from None
 
 
-def recall_answer(facts: RequestFacts, wanted: Recall) -> Steps[str]:
+def recall_answer(facts: RequestFacts, wanted: Recall, *, used: int = 0) -> Steps[str]:
     """Answer a call of the tool.
 
     Args:
         facts: The facts of the request that offered the tool.
         wanted: What the model asked for.
+        used: Size of that request. Unit: tokens.
     """
+    room = _room(facts, used)
     if wanted.handle is not None:
         text: str | None = yield RunStore(steps=recall_steps(wanted.handle))
-        return _NOTHING if text is None else shortened(text, MOST_CHARS)
+        return _NOTHING if text is None else _piece(text, wanted.start, facts.measure, room)
     stored = facts.source.kind == "thread"
     messages, lift = facts.source.messages, facts.dialect.lift
     found: Sequence[tuple[int, Message]]
@@ -90,7 +97,31 @@ def recall_answer(facts: RequestFacts, wanted: Recall) -> Steps[str]:
     else:
         places = _scanned(facts, Search(wanted.search or ""))
         found = [(place, lift(messages[place])) for place in places]
-    return shortened(quoted(found), MOST_CHARS) if found else _NOTHING
+    return _piece(quoted(found), wanted.start, facts.measure, room) if found else _NOTHING
+
+
+def _room(facts: RequestFacts, used: int) -> int | None:
+    """Say how large an answer may be, so that it fits the next request; `None`: of any size."""
+    most = facts.limits.max
+    return None if most is None else max(most - used - BESIDE, most // ROOM_SHARE)
+
+
+def _piece(text: str, start: int | None, measure: Measure, room: int | None) -> str:
+    """Show as much of an answer as fits the next request, and say how to read on."""
+    begin = min(max(0, start or 0), len(text))
+    size = min(len(text) - begin, MOST_CHARS)
+    while room is not None and size > 1:
+        tokens = measure.text(text[begin : begin + size])
+        if tokens <= room:
+            break
+        size = max(1, min(size * 9 // 10, size * room // tokens))
+    end = begin + size
+    if end >= len(text):
+        return text[begin:] or _NOTHING
+    border = text.rfind("\n", begin + size // 2, end) + 1  # whole lines, where they are short
+    end = border or end
+    note = f"[characters {begin} to {end} of {len(text)}; read on with start={end}]"
+    return f"{text[begin:end].removesuffix(chr(10))}\n{note}"
 
 
 def _range(wanted: Recall, messages: int) -> tuple[int, int]:

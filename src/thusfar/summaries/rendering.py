@@ -28,6 +28,7 @@ from thusfar.messages import (
     ToolCall,
     ToolResult,
 )
+from thusfar.tokens import Measure
 
 DATA_FENCE: Final = "conversation"
 BEFORE_FENCE: Final = "summary-so-far"
@@ -130,6 +131,26 @@ def shortened(text: str, most: int) -> str:
     left_out = len(text) - head - tail
     mark = f"\n[… {left_out:,} characters left out …]\n"
     return f"{text[:head]}{mark}{text[-tail:] if tail else ''}"
+
+
+def shortened_to(text: str, most: int, measure: Measure) -> str:
+    """Cut a text in the middle until it has at most so many tokens, as far as the mark allows.
+
+    Args:
+        text: The text.
+        most: Unit: tokens, the mark included.
+        measure: Counts it.
+
+    Returns:
+        The shorter text; the text itself where it would not be shorter.
+    """
+    cut, size = text, len(text)
+    tokens = whole = measure.text(text)
+    while tokens > most and size > 1:
+        size = max(1, min(size * 9 // 10, size * most // tokens))
+        cut = shortened(text, size)
+        tokens = measure.text(cut)
+    return cut if tokens < whole else text
 
 
 def fenced_summary(text: str, *, first: int, last: int, strategy: str) -> str:
