@@ -1,5 +1,6 @@
 """Sources: every known shape of file gives its messages, and every other a typed refusal."""
 
+import gzip
 import json
 
 import pytest
@@ -1260,3 +1261,65 @@ def test_input_with_any_value_replaced_loads_or_is_refused(data):
             read(replaced(text, path, new))
         except TranscriptError:
             continue
+
+
+def _claude_log():
+    said = ("user", "Hello"), ("assistant", "Hi"), ("user", "Go on"), ("assistant", "Done")
+    return [
+        {
+            "type": role,
+            "uuid": f"u{i}",
+            "parentUuid": f"u{i - 1}" if i else None,
+            "isSidechain": False,
+            "message": {"role": role, "content": text, "id": f"m{i}"},
+        }
+        for i, (role, text) in enumerate(said)
+    ]
+
+
+def _pi_log():
+    return [
+        {"type": "session", "id": "s", "cwd": "/", "timestamp": "2026-01-01T00:00:00Z"},
+        *(
+            {
+                "type": "message",
+                "id": f"p{i}",
+                "parentId": f"p{i - 1}" if i else None,
+                "timestamp": "2026-01-01T00:00:00Z",
+                "message": {"role": "user", "content": f"text {i}"},
+            }
+            for i in range(4)
+        ),
+    ]
+
+
+@pytest.mark.parametrize("log", [_claude_log(), _pi_log()], ids=["claude-code", "pi"])
+def test_a_record_that_an_earlier_line_says_already_is_no_second_message(
+    log,
+):
+    once = sources.load(lines(*log))
+
+    for again in (
+        [*log, *log],
+        [each for record in log for each in (record, record)],
+        [*log, log[1]],
+    ):
+        loaded = sources.load(lines(*again))
+        assert loaded.messages == once.messages
+        assert loaded.facts["other"] - once.facts["other"] == len(again) - len(log)
+        assert [e.id for e in loaded.entries if e.live] == [e.id for e in once.entries if e.live]
+
+
+@pytest.mark.parametrize("log", [_claude_log(), _pi_log()], ids=["claude-code", "pi"])
+def test_the_parsed_records_of_a_log_are_the_log(log):
+    for records in (log, log[:2]):
+        assert sources.load(records) == sources.load(lines(*records))
+
+
+def test_one_parsed_record_of_a_log_is_a_log():
+    assert sources.load(_claude_log()[:1]).kind == "claude-code"
+
+
+def test_a_compressed_file_is_told_as_such():
+    with pytest.raises(TranscriptError, match=r"compressed\. Unpack it"):
+        sources.load(gzip.compress(b'[{"role": "user", "content": "Hello"}]'))

@@ -143,6 +143,7 @@ def _load_object(document: Document, value: Mapping[str, Any], name: str | None)
 def _load_many(values: Any, name: str | None) -> Loaded:
     if name is None and values and all(map(is_gemini_chunk, values)):
         return fold_gemini(values)
-    if is_pi(values):
-        return load_pi(values, range(1, len(values) + 1))
+    for recognises, read in _LOGS:
+        if recognises(values):
+            return read(values, range(1, len(values) + 1))
     return load_list(values, name)

@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from thusfar.sources.claude_code_agents import is_inside, sidechains
 from thusfar.sources.loaded import Entry, EntryKind, Loaded, fits
-from thusfar.sources.paths import Node, live_path
+from thusfar.sources.paths import Node, live_path, repeated
 
 _DIALECT: Final = "anthropic"
 _SPOKEN: Final = ("user", "assistant")
@@ -45,14 +45,18 @@ def load_claude_code(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
     if "message" not in kinds:
         # The log of a sub-agent is a file of its own, in which everything is a sidechain.
         kinds = ["message" if kind == "sidechain" else kind for kind in kinds]
+    again = repeated(records, [_node(record) for record in records])
+    told = [{} if position in again else record for position, record in enumerate(records)]
+    for position in again:
+        kinds[position] = "other"
     nodes = [
         Node(None, None) if kind == "sidechain" else _node(record)
-        for record, kind in zip(records, kinds, strict=True)
+        for record, kind in zip(told, kinds, strict=True)
     ]
-    live = _with_forks(records, kinds, live_path(nodes))
+    live = _with_forks(told, kinds, live_path(nodes))
     entries = tuple(
         _entry(record, line, kind, live=position in live)
-        for position, (record, line, kind) in enumerate(zip(records, lines, kinds, strict=True))
+        for position, (record, line, kind) in enumerate(zip(told, lines, kinds, strict=True))
     )
     messages = tuple(message for entry in entries if entry.live for message in entry.messages)
     return Loaded(
@@ -62,7 +66,7 @@ def load_claude_code(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         model=next(filter(None, map(_model, reversed(messages))), None),
         entries=entries,
         sidechains=sidechains(entries) if "sidechain" in kinds else (),
-        facts=_facts(entries, compacted=_compacted(records, nodes, kinds, live)),
+        facts=_facts(entries, compacted=_compacted(told, nodes, kinds, live)),
     )
 
 

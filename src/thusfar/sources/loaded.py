@@ -37,7 +37,7 @@ class Entry:
         parent: Id of the record before it; `None` at a root.
         live: Whether the record is on the path that the tool shows.
         messages: What the record says, in the dialect of the log; usually one message.
-        record: The record as it was read.
+        record: The record as it was read; empty for one that an earlier line says already.
     """
 
     line: int

@@ -14,6 +14,7 @@ from thusfar.errors import TranscriptError
 from thusfar.sources.loaded import unreadable
 
 _EVENT_FIELD: Final = re.compile(r"(?:data|event|id|retry)?:")
+_GZIP: Final = b"\x1f\x8b"
 _STREAM_END: Final = "[DONE]"
 
 
@@ -59,6 +60,8 @@ def as_text(data: bytes | bytearray | memoryview | str) -> str:
     """
     if isinstance(data, str):
         return data.removeprefix("\ufeff")
+    if bytes(data[:2]) == _GZIP:
+        raise unreadable("The input was compressed.", fix="Unpack it, as gunzip does.")
     try:
         return bytes(data).decode("utf-8-sig")
     except UnicodeDecodeError as error:

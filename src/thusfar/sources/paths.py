@@ -7,7 +7,7 @@ from the newest record back to a root.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Node(NamedTuple):
@@ -46,3 +46,24 @@ def live_path(nodes: Sequence[Node]) -> set[int]:
         path.add(step)
         step = parents[step]
     return path
+
+
+def repeated(records: Sequence[Any], nodes: Sequence[Node]) -> set[int]:
+    """Find the records that an earlier line says already, word for word.
+
+    A session that is resumed, or a log that was joined from two, holds them. They say nothing
+    new, and nothing stands behind them that does not stand behind the first.
+
+    Args:
+        records: The parsed lines, in file order.
+        nodes: The place of each.
+
+    Returns:
+        Positions into `records`.
+    """
+    first: dict[str, Any] = {}
+    found: set[int] = set()
+    for position, (record, node) in enumerate(zip(records, nodes, strict=True)):
+        if node.id is not None and first.setdefault(node.id, record) is not record:
+            found.update({position} if record == first[node.id] else ())
+    return found

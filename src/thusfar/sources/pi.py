@@ -17,7 +17,7 @@ from typing import Any, Final
 from thusfar.codec import json_text
 from thusfar.messages import Image, Message, Native, Part, Reasoning, Text, ToolCall, ToolResult
 from thusfar.sources.loaded import Entry, Loaded, unreadable
-from thusfar.sources.paths import Node, live_path
+from thusfar.sources.paths import Node, live_path, repeated
 
 _DIALECT: Final = "thusfar"
 _ENTRY_KEYS: Final = {
@@ -58,6 +58,8 @@ def load_pi(records: Sequence[Any], lines: Sequence[int]) -> Loaded:
         {"type": "message", "message": each} if isinstance(each, dict) and "role" in each else each
         for each in records
     ]
+    again = repeated(wrapped, [_node(each) for each in wrapped])
+    wrapped = [{"type": ""} if p in again else each for p, each in enumerate(wrapped)]
     nodes = [_node(each) for each in wrapped]
     live = live_path(nodes)
     entries = tuple(
