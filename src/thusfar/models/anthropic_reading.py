@@ -13,6 +13,8 @@ from typing import Any, Final
 
 from thusfar.codec import parse_json
 from thusfar.dialects.anthropic import ANTHROPIC
+from thusfar.errors import TranscriptError
+from thusfar.models.arguments import INVALID_JSON
 from thusfar.models.errors import unreadable
 from thusfar.models.port import (
     ModelEvent,
@@ -32,6 +34,7 @@ _FINISHES: Final[Mapping[str, Finish]] = {
     "model_context_window_exceeded": "length",
     "tool_use": "tool-calls",
     "refusal": "content-filter",
+    "pause_turn": "pause",
 }
 _GROWS: Final[Mapping[str, str]] = {
     "text_delta": "text",
@@ -116,7 +119,7 @@ class AnthropicDecoder:
             raise unreadable()
         for index, text in self._inputs.items():
             if text:
-                self._blocks[index]["input"] = parse_json(text)
+                self._blocks[index]["input"] = _input(text)
         content = [self._blocks[index] for index in sorted(self._blocks)]
         body = {**self._body, "content": content}
         return _reply(body, request_id_of(self._opened, body))
@@ -153,6 +156,19 @@ class AnthropicDecoder:
         else:
             block |= {key: value for key, value in delta.items() if key != "type"}
         return ()
+
+
+def _input(text: str) -> Any:
+    """Read the input of a call; what is no JSON is wrapped in an object, as the wire wants one.
+
+    The provider does not check what it streams, and `max_tokens` may cut it off:
+    https://platform.claude.com/docs/en/agents-and-tools/tool-use/fine-grained-tool-streaming
+    (read 2026-11-30), which wraps it under this name.
+    """
+    try:
+        return parse_json(text)
+    except TranscriptError:
+        return {INVALID_JSON: text}
 
 
 def _known(usage: Mapping[str, Any]) -> dict[str, Any]:

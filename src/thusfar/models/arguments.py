@@ -16,6 +16,9 @@ from thusfar.models.strict_form import strict_form
 from thusfar.models.subsets import for_anthropic, for_gemini
 from thusfar.planner.sealing import Assembled
 
+INVALID_JSON: Final = "INVALID_JSON"
+"""The name under which a call has the arguments that are no JSON, where a wire wants an object."""
+
 
 def call_arguments(
     request: Assembled, wire: Dialect, *, model: str, max_output_tokens: int | None

@@ -31,7 +31,8 @@ _HTTP: Final = ("httpx2", "httpx", "httpcore2", "httpcore")
 
 # Statuses of the error types that are sent inside a stream, where there is no status.
 # https://platform.claude.com/docs/en/api/errors and
-# https://platform.openai.com/docs/guides/error-codes, read 2026-11-30.
+# https://platform.openai.com/docs/guides/error-codes, read 2026-11-30; those of a response that
+# failed: openai-python 3.57.0, types/responses/response_error.py.
 STATUS_OF_TYPE: Final[Mapping[str, int]] = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -49,6 +50,30 @@ STATUS_OF_TYPE: Final[Mapping[str, int]] = {
     "timeout_error": 504,
     "overloaded_error": 529,
     "service_unavailable_error": 503,
+    "vector_store_timeout": 504,
+    **dict.fromkeys(
+        (
+            "invalid_prompt",
+            "data_residency_mismatch",
+            "bio_policy",
+            "misalignment_policy_violation",
+            "invalid_image",
+            "invalid_image_format",
+            "invalid_base64_image",
+            "invalid_image_url",
+            "image_too_large",
+            "image_too_small",
+            "image_parse_error",
+            "image_content_policy_violation",
+            "invalid_image_mode",
+            "image_file_too_large",
+            "unsupported_image_media_type",
+            "empty_image_file",
+            "failed_to_download_image",
+            "image_file_not_found",
+        ),
+        400,
+    ),
 }
 
 

@@ -45,8 +45,10 @@ from thusfar.runtime.execution import (
 from thusfar.runtime.pending import (
     call_names,
     calls_wait,
+    cut_call,
     decided,
     distinct_calls,
+    not_run,
     pending_calls,
     waits_behind,
 )
@@ -81,6 +83,7 @@ class Turn:
         behind: The end of the thread that was read before the first request, an empty text for
             its root; `None` where nothing was.
         foreign: Whether a hook had another wire than the turn's answer.
+        begun: Text of the answer that the provider paused in.
     """
 
     run: Execution
@@ -92,6 +95,7 @@ class Turn:
     first: Planned | None = None
     behind: str | None = None
     foreign: bool = False
+    begun: str = ""
 
     def result(self) -> Steps[Result]:
         """Generate the turn."""
@@ -102,10 +106,14 @@ class Turn:
             calls = [p for m in reply.messages for p in m.parts if isinstance(p, ToolCall)]
             if calls:
                 self._take(planned, reply, accepted=True)
-                waiting = yield from self._tool_round(planned, calls)
+                waiting = yield from self._tool_round(planned, reply, calls)
                 if waiting:
                     return (yield from self._finish(planned, reply, None, tuple(waiting)))
                 self.reason = "tool-result"
+                self.begun = ""
+                continue
+            if reply.finish == "pause" and reply.messages:
+                self._go_on(planned, reply)
                 continue
             output = accepted_output(self.run.output, reply, planned.wire)
             if not isinstance(output, Rejected):
@@ -193,18 +201,29 @@ class Turn:
         if self.run.streaming:
             yield Emit(AnswerRejected(self.rejections))
 
+    def _go_on(self, planned: Planned, reply: ModelReply) -> None:
+        """Take in what a provider paused in; asked again with it, it goes on there."""
+        self._take(planned, reply, accepted=True)
+        self._require_room()
+        self.begun += reply.text
+        self.reason = "pause"
+
     def _require_room(self) -> None:
         if len(self.steps) >= self.run.max_steps:
             raise ToolLoopLimitError(
-                "The model still called tools after the last step that was allowed.",
+                "The model still worked with tools after the last step that was allowed.",
                 fix="Raise max_steps, or see what the tools return.",
                 max_steps=self.run.max_steps,
             )
 
     # Tools.
 
-    def _tool_round(self, planned: Planned, calls: Sequence[ToolCall]) -> Steps[list[ToolCall]]:
+    def _tool_round(
+        self, planned: Planned, reply: ModelReply, calls: Sequence[ToolCall]
+    ) -> Steps[list[ToolCall]]:
         """Run the calls that may be run; what has to wait comes back."""
+        cut = cut_call(reply)
+        calls = calls[:-1] if cut is not None else calls
         offered = {name for each in planned.tools for name in tool_names(each)}
         box = {**self.run.toolbox, **planned.functions}
         chosen = [(box.get(c.name) if c.name in offered else None, c) for c in calls]
@@ -218,9 +237,13 @@ class Turn:
                 waiting.append(call)
             else:
                 running.append((made, call))
+        if cut is not None and waits_behind(cut, waiting):
+            waiting.append(cut)
         if not waiting:
             self._require_room()
         results: list[Message] = yield RunTools(running, planned)
+        if cut is not None and cut not in waiting:
+            results = [*results, not_run(cut)]
         for message in results:
             yield from self._answer(message)
         return waiting
@@ -303,7 +326,7 @@ class Turn:
         for step in self.steps:
             usage += step.reply.usage
         result = Result(
-            text=reply.text,
+            text=self.begun + reply.text,
             output=output,
             messages=self.run.told(kept),
             steps=tuple(self.steps),

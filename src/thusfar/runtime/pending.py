@@ -11,6 +11,8 @@ from typing import Any
 
 import msgspec
 
+from thusfar.dialects.base import answer_note
+from thusfar.dialects.thusfar_json import THUSFAR_JSON
 from thusfar.errors import OptionsError
 from thusfar.messages import Message, ToolCall, ToolResult
 from thusfar.models.port import ModelReply
@@ -66,6 +68,22 @@ def distinct_calls(reply: ModelReply) -> ModelReply:
     return msgspec.structs.replace(reply, messages=messages)
 
 
+def cut_call(reply: ModelReply) -> ToolCall | None:
+    """Find the call that an answer was cut off in, at its output limit.
+
+    Its arguments may be a part of what the model meant, also where they can be read.
+    """
+    parts = [part for message in reply.messages for part in message.parts]
+    cut = reply.finish == "length" and bool(parts) and isinstance(parts[-1], ToolCall)
+    return parts[-1] if cut else None  # type: ignore[return-value]
+
+
+def not_run(call: ToolCall) -> Message:
+    """Tell the model that a call which was cut off was not run."""
+    said = "The answer reached its output limit in this call, which was not run."
+    return result_message(call, said, is_error=True)
+
+
 def call_names(calls: Sequence[ToolCall]) -> list[str]:
     """Name the calls that wait, each by its own id; one without an id by its tool, and numbered.
 
@@ -112,7 +130,8 @@ def decided(call: ToolCall, said: Any) -> Message:
             fix="Pass True, False, or what the tool returned.",
             option="approvals",
         )
-    result = msgspec.structs.replace(parts[0], call_id=call.id, name=call.name)
+    wire = parts[0].wire or answer_note(THUSFAR_JSON, call)
+    result = msgspec.structs.replace(parts[0], call_id=call.id, name=call.name, wire=wire)
     return Message("tool", (result,))
 
 

@@ -24,7 +24,7 @@ from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import dialect_of, turn_messages
 from thusfar.units import group
 
-StepReason = Literal["initial", "tool-result", "validation-retry"]
+StepReason = Literal["initial", "tool-result", "validation-retry", "pause"]
 Coverage = Literal["complete", "partial", "none"]
 
 

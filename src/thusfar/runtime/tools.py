@@ -13,15 +13,25 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Literal
 
 import msgspec
 
 from thusfar.codec import parse_json, text_of
-from thusfar.errors import OptionsError, PreparationError, TranscriptError
+from thusfar.dialects.base import answer_note
+from thusfar.dialects.thusfar_json import THUSFAR_JSON
+from thusfar.errors import (
+    InvalidDefinitionError,
+    MissingExtraError,
+    OptionsError,
+    PreparationError,
+    TranscriptError,
+)
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
+from thusfar.models.arguments import INVALID_JSON
 from thusfar.runtime.defining import on_wire, written
+from thusfar.runtime.schemas import OutputSchema
 
 _NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")
 """What OpenAI and Anthropic both take; each refuses others with 400 and its pattern
@@ -107,7 +117,10 @@ def tool(
             on_error=on_error,
         )
     called = name or _name_of(function)
-    schema, read = (parameters, dict) if parameters is not None else _signature(function, called)
+    if parameters is not None:
+        schema, read = parameters, _by_schema(parameters, function, called)
+    else:
+        schema, read = _signature(function, called)
     said = description if description is not None else inspect.getdoc(function) or ""
     return Tool(
         name=called,
@@ -150,6 +163,32 @@ def _signature(function: Callable[..., Any], called: str) -> Any:
         return {name: getattr(made, name) for name in values.__struct_fields__}
 
     return schema, read
+
+
+def _by_schema(schema: Any, function: Callable[..., Any], called: str) -> Any:
+    """Make the reader of arguments by a schema of the caller, which they are checked against."""
+
+    @cache
+    def fitted() -> OutputSchema | None:
+        try:
+            return OutputSchema.of(schema, owner=called)
+        except (MissingExtraError, InvalidDefinitionError, TranscriptError):
+            return None  # nothing here reads it; the signature is checked below
+
+    def read(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        known = fitted()
+        complaints = () if known is None else known.check(arguments)[1]
+        if complaints:
+            raise msgspec.ValidationError("; ".join(complaints))
+        try:
+            inspect.signature(function).bind(**arguments)
+        except TypeError as error:
+            raise msgspec.ValidationError(str(error)) from error
+        except ValueError:  # some functions of C have no signature
+            pass
+        return dict(arguments)
+
+    return read
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
@@ -214,6 +253,8 @@ def read_arguments(made: Tool, call: ToolCall) -> Mapping[str, Any] | str:
         value = parse_json(call.arguments or "{}")
     except TranscriptError:
         return "The arguments were not JSON."
+    if isinstance(value, dict) and value.keys() == {INVALID_JSON}:
+        return "The arguments were not JSON."
     if not isinstance(value, dict):
         return "The arguments were not an object."
     try:
@@ -259,7 +300,8 @@ def undecided(made: Tool, message: str) -> PreparationError:
 def result_message(call: ToolCall, made: Any, *, is_error: bool = False) -> Message:
     """Write what a tool returned as the message that answers its call."""
     parts = _result_parts(made)
-    return Message("tool", (ToolResult(call.id, call.name, parts, is_error),))
+    wire = answer_note(THUSFAR_JSON, call)
+    return Message("tool", (ToolResult(call.id, call.name, parts, is_error, wire=wire),))
 
 
 def _result_parts(made: Any) -> tuple[Any, ...]:

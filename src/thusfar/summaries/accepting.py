@@ -70,7 +70,7 @@ def accepted(
     if answer.finish == "tool-calls":
         return "tool-calls"
     text = _HALF.sub("\ufffd", answer.text.strip())
-    if answer.finish in ("length", "content-filter"):
+    if answer.finish in ("length", "content-filter", "pause"):
         return "unfinished"
     if not text:
         return "empty"

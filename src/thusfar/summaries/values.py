@@ -19,7 +19,7 @@ MERGE_WIDTH: Final = 8  # segments of one level that are merged into one of the 
 OUTPUT_ROOM: Final = 4  # output limit of a support call, in accepted texts: room for reasoning
 
 Purpose = Literal["segment", "update", "merge", "source", "native"]
-Finish = Literal["stop", "length", "tool-calls", "content-filter", "other"]
+Finish = Literal["stop", "length", "tool-calls", "content-filter", "pause", "other"]
 Reason = Literal[
     "raised", "timed-out", "empty", "unfinished", "tool-calls", "oversized", "not-shorter"
 ]
