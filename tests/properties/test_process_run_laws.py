@@ -146,7 +146,7 @@ configs = st.fixed_dictionaries(
 @settings(deadline=None)
 @given(script=scripts, config=configs)
 def test_a_partial_prompt_is_of_no_sendable_type_and_add_and_remove_are_idempotent(script, config):
-    run = process(script)
+    run = process(script, state={"xs": []})
     run.run_sync()
     before = replies(run)
     twice = {**config, **{n: [*config[n], *config[n]] for n in ("add", "remove") if n in config}}

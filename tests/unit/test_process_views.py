@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from thusfar.errors import OptionsError
+from thusfar.errors import OptionsError, StepTimeoutError
 from thusfar.models import Scripted
 from thusfar.process import END, PartialPrompt, PartialPromptConfig, Process, RequestSettings, Task
 from thusfar.process.answering import CallModel, answer
@@ -207,6 +207,7 @@ def test_a_partial_prompt_is_no_text_and_cannot_be_sent():
         prompt=partial,  # type: ignore[arg-type]
         max_output_tokens=None,
         timeout_seconds=None,
+        too_late=StepTimeoutError,
         monotonic=lambda: 0.0,
     )
     with pytest.raises(OptionsError):
@@ -232,3 +233,62 @@ def test_a_view_changes_nothing_about_what_is_sent():
         return "".join(line for line in text.splitlines(True) if '"ts"' not in line)
 
     assert without_time(process.model.calls[0].prompt) == without_time(other.model.calls[0].prompt)
+
+
+def test_a_variable_that_does_not_exist_is_refused_at_any_depth_where_it_would_hide():
+    for config in (
+        PartialPromptConfig(omit_state_vars=["big.depe"]),
+        PartialPromptConfig(omit_state_vars=["big.deep[1]"]),
+        PartialPromptConfig(remove=["state.big.depe"]),
+        PartialPromptConfig(remove=["big.depe"]),
+    ):
+        with pytest.raises(OptionsError, match="no state variable"):
+            view(config)
+    shown = view(PartialPromptConfig(omit_state_vars=["big.deep[0]"]))
+    assert "y" * 300 not in shown
+    assert view(PartialPromptConfig(add=["state.not_yet"])), "what is added hides nothing"
+
+
+def test_an_unknown_name_is_told_with_those_that_there_are():
+    with pytest.raises(OptionsError, match="'hisotry', which is no fragment") as refused:
+        view(PartialPromptConfig(omit=["hisotry"]), optional_prompts={"rules": "RULES"})
+
+    assert "history, historyPrimer" in refused.value.fix
+    assert "rules" in refused.value.fix
+
+
+def test_open_intents_of_entries_that_are_cut_off_are_not_shown():
+    process = Process(
+        [Task(id="a", transitions=["b"]), Task(id="b", transitions=["a", END])],
+        model=Scripted(
+            [
+                json.dumps({"goTo": "b", "intent": "SECRET", "stepAfter": "LATER"}),
+                json.dumps({"goTo": "a", "intent": "NEWEST", "stepAfter": "THEN"}),
+            ]
+        ),
+        open_intents=True,
+        history_detail_items=0,
+    )
+    process.run_sync()
+
+    whole, cut = (
+        str(process.partial_prompt(PartialPromptConfig(truncate_history=newest)))
+        for newest in (2, 1)
+    )
+
+    assert ("SECRET" in whole, "NEWEST" in whole) == (True, True)
+    assert ("SECRET" in cut, "LATER" in cut, "NEWEST" in cut) == (False, False, True)
+
+
+@pytest.mark.parametrize(
+    "options", [{"mode": 3}, {"omit": [3]}, {"add": {"goal": 1}}, {"remove": 7}]
+)
+def test_what_is_no_name_is_refused_when_the_config_is_made(options: dict[str, Any]):
+    with pytest.raises(OptionsError):
+        PartialPromptConfig(**options)
+
+
+def test_names_may_be_any_iterable():
+    assert PartialPromptConfig(omit=(name for name in ("goal", "history"))).omit == (
+        "goal", "history",
+    )  # fmt: skip

@@ -278,11 +278,12 @@ class ActionLog:
         """The newest entries in full, one line each."""
         return list(self._details)
 
-    def intent_lines(self) -> list[str]:
-        """The newest open intents, one line each; none unless asked for."""
+    def intent_lines(self, *, behind: int = 0) -> list[str]:
+        """The newest open intents, one line each, of entries behind a number; none unless asked."""
         if not self.options.open_intents:
             return []
-        return [intent_line(entry) for entry in list(self._open.values())[-OPEN_INTENTS_SHOWN:]]
+        shown = list(self._open.values())[-OPEN_INTENTS_SHOWN:]
+        return [intent_line(entry) for entry in shown if entry.seq > behind]
 
     @property
     def can_collapse(self) -> bool:
@@ -359,7 +360,7 @@ class LogSlice:
         older = newest - len(self._details)
         self._older = log.older_lines()[-older:] if older else []
         self._mirror = log.mirror()[-newest:] if newest else ()
-        self._intents = log.intent_lines()
+        self._intents = log.intent_lines(behind=log.recorded - newest)
         self.recorded = log.recorded
         self.omitted = log.recorded - len(self._details) - len(self._older)
 
@@ -372,7 +373,7 @@ class LogSlice:
         return self._details
 
     def intent_lines(self) -> list[str]:
-        """The open intents, as the log lists them."""
+        """The open intents of the entries that are shown."""
         return self._intents
 
     def mirror(self) -> tuple[Entry, ...]:

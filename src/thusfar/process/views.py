@@ -8,21 +8,23 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from thusfar._numbers import require_whole
 from thusfar.codec import json_text
-from thusfar.errors import OptionsError
+from thusfar.errors import InvalidStateError, OptionsError
+from thusfar.lines import cap, escape_line
 from thusfar.process.log import ActionLog, LogSlice
 from thusfar.process.parts import attempt_prompt
-from thusfar.process.paths import parse_path
+from thusfar.process.paths import parse_path, read_path
 from thusfar.process.prompts import Moment
 from thusfar.process.state import State
 from thusfar.process.templates import OmittedValue
 
 LARGE_CHARS: Final = 200  # of a state variable's JSON, from which on some modes leave it out
+NAME_SHOWN: Final = 80  # characters of a name in an error
 NOTICE: Final = "[partial prompt: for reading, not for sending]"
 _PRIMERS: Final = {
     "goalPrimer": "goal_primer",
@@ -63,7 +65,8 @@ class PartialPromptConfig:
         truncate_errors: Show only so many of the first errors. `None`: all.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for a number below 0 or names that are one text.
+        OptionsError: `INVALID_OPTIONS`, for a number below 0, names that are one text, or what is
+            no name.
     """
 
     mode: str | None = None
@@ -78,12 +81,21 @@ class PartialPromptConfig:
         owner = "PartialPromptConfig()"
         require_whole(owner, "truncate_history", self.truncate_history, least=0)
         require_whole(owner, "truncate_errors", self.truncate_errors, least=0)
+        if self.mode is not None and not isinstance(self.mode, str):
+            raise OptionsError(
+                f"{owner} got a mode that is no name.", fix="Pass its name.", option="mode"
+            )
         for name in ("omit", "omit_state_vars", "add", "remove"):
-            if isinstance(getattr(self, name), str):
+            given = getattr(self, name)
+            listed = isinstance(given, Iterable) and not isinstance(given, str | Mapping)
+            names = tuple(given) if listed else ()
+            if not listed or any(not isinstance(each, str) for each in names):
                 raise OptionsError(
-                    f"{owner} got one text for {name}.", fix="Pass a list of names.", option=name
+                    f"{owner} got something else than a list of names for {name}.",
+                    fix="Pass a list of names.",
+                    option=name,
                 )
-            object.__setattr__(self, name, tuple(getattr(self, name)))
+            object.__setattr__(self, name, names)
 
 
 MODES: Final[Mapping[str, PartialPromptConfig]] = {
@@ -169,6 +181,8 @@ def partial_prompt(
     for one, change in ((base.remove, set.add), (asked.remove, set.add), (asked.add, set.discard)):
         for name in one:
             fragment, variable = names.told_apart(name)
+            if variable is not None and one is asked.remove:
+                names.require_variable(variable, name)
             change(fragments if variable is None else variables, variable or fragment)
     keep = asked.truncate_history if asked.truncate_history is not None else base.truncate_history
     first = asked.truncate_errors if asked.truncate_errors is not None else base.truncate_errors
@@ -199,37 +213,43 @@ class _Names:
 
     def require_fragments(self, names: set[str]) -> None:
         """Check that all of them are fragments."""
-        if not names <= self.fragments:
-            raise _unknown("a fragment that does not exist")
+        for name in sorted(names - self.fragments):
+            raise self._unknown(name, "no fragment")
 
     def require_variables(self, paths: Sequence[str]) -> None:
-        """Check that all of them begin at a variable: a typing error would show what it hides."""
-        if any(parse_path(path).steps[0] not in self.values for path in paths):
-            raise _unknown("a state variable that does not exist")
+        """Check that all of them lead to a variable: a typing error would show what it hides."""
+        for path in paths:
+            self.require_variable(path, path)
+
+    def require_variable(self, path: str, name: str) -> None:
+        """Check that a path leads to something in state."""
+        try:
+            read_path(self.values, parse_path(path).steps)
+        except InvalidStateError:
+            raise self._unknown(name, "no state variable") from None
 
     def told_apart(self, name: str) -> tuple[str, str | None]:
         """Give the name, and beside it the path where it is a variable."""
         if name.startswith("state."):
             return name, name.removeprefix("state.")
         if name in self.fragments and name in self.values:
-            raise _unknown("a name of both a fragment and a state variable")
+            raise self._unknown(name, "both a fragment and a state variable")
         if name in self.fragments:
             return name, None
         if name.split(".", maxsplit=1)[0] in self.values:
             return name, name
-        raise _unknown("a name that is neither a fragment nor a state variable")
+        raise self._unknown(name, "neither a fragment nor a state variable")
+
+    def _unknown(self, name: str, what: str) -> OptionsError:
+        return OptionsError(
+            f"A partial prompt named {cap(escape_line(name), NAME_SHOWN)!r}, which is {what}.",
+            fix=f"Use one of {', '.join(sorted(self.fragments))}; or state.name for a variable.",
+            option="omit",
+        )
 
     def large(self) -> set[str]:
         """List the variables that take much room."""
         return {name for name, v in self.values.items() if len(json_text(v)) > LARGE_CHARS}
-
-
-def _unknown(what: str) -> OptionsError:
-    return OptionsError(
-        f"A partial prompt named {what}.",
-        fix="Use a fragment of PartialPromptConfig.omit, or state.name for a variable.",
-        option="omit",
-    )
 
 
 def _cut(
