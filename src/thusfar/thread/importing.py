@@ -16,10 +16,11 @@ from thusfar.storage import questions as q
 from thusfar.storage.base import Clock
 from thusfar.storage.rows import ThreadRow
 from thusfar.thread.appending import new_salt
+from thusfar.thread.building import Build
 from thusfar.thread.foreign import Node, described, read_tree
 from thusfar.thread.listing import info_steps
 from thusfar.thread.paths import Context, maybe_thread
-from thusfar.thread.porting import Build, import_steps, is_export
+from thusfar.thread.porting import import_steps, is_export
 from thusfar.thread.preparing import plain_metadata, prepare_one
 from thusfar.thread.tracking import ROOT, advance, ending
 from thusfar.thread.values import ThreadInfo
