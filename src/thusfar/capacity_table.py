@@ -137,7 +137,8 @@ ROWS: Final = (
         "gemini-3-pro-image gemini-3.1-flash-image: 65,536 16,384 32,768",
         "gemini-3.1-flash-lite-image: 65,536 4,096 4,096",
         "gemini-2.5-computer-use: 128,000 32,000 64,000",
-        "gemini-2.5-flash-native-audio gemini-live: 131,072 8,192 8,192",
+        "gemini-2.5-flash-native-audio: 131,072 8,192 8,192",
+        "gemini-live: 128,000 8,192 64,000",
         "gemini-omni gemini-3.1-flash-live gemini-3.8-live: 131,072 32,768 65,536",
         "gemma-2: 8,192 2,048 8,192",
         "gemma-3: 131,072 8,192 8,192",
@@ -160,6 +161,9 @@ ROWS: Final = (
         "qwq-plus: 131,072 8,192 8,192 98,304",
         "qwen-3: 32,768 8,192",
         "qwen-3-235b-a22b-2507 qwen-3-coder qwen-3-max qwen-3-next: 262,144 16,384 65,536",
+        "qwen-3-235b-a22b-instruct-2507 qwen-3-235b-a22b-thinking-2507: 262,144 16,384",
+        "qwen-3-30b-a3b-instruct-2507 qwen-3-30b-a3b-thinking-2507: 262,144 16,384",
+        "qwen-3-4b-instruct-2507 qwen-3-4b-thinking-2507: 262,144 16,384",
         "qwen-3-vl: 131,072 16,384 32,768",
         "qwen-3.5 qwen-3.6 qwen-3.7 qwen-3.8: 262,144 32,768",
         "qwen-flash qwen-plus-latest qwen-coder qwen-long: 1,000,000 16,384",
@@ -167,7 +171,9 @@ ROWS: Final = (
     *_rows(
         "deepseek",
         "deepseek-v3",
-        "deepseek-coder deepseek-v2: 65,536 8,192 8,192",
+        "deepseek-coder: 65,536 8,192 8,192",
+        "deepseek-v2: 131,072 8,192",
+        "deepseek-v2-lite: 32,768 8,192",
         "deepseek-v3 deepseek-r1: 65,536 8,192 8,192",
         "deepseek-chat deepseek-v3.1 deepseek-v3.2: 131,072 8,192 8,192",
         "deepseek-reasoner: 131,072 32,768 65,536",
@@ -234,6 +240,20 @@ ROWS: Final = (
 """Every row; the longest name that begins a model's name wins."""
 
 _CONFIRMED: Final = {
+    "https://cloud.google.com/vertex-ai/generative-ai/docs/models/gemini/1-5-flash": (
+        "gemini-1.5",
+    ),
+    "https://docs.cloud.google.com/gemini-enterprise-agent-platform/models/gemini"
+    "/2-5-flash-live-api": ("gemini-live",),
+    "https://github.com/QwenLM/Qwen3, README.md": (
+        "qwen-3-235b-a22b-2507 qwen-3-235b-a22b-instruct-2507 qwen-3-235b-a22b-thinking-2507",
+        "qwen-3-30b-a3b-instruct-2507 qwen-3-30b-a3b-thinking-2507",
+        "qwen-3-4b-instruct-2507 qwen-3-4b-thinking-2507",
+    ),
+    "https://github.com/deepseek-ai/DeepSeek-V2, README.md": ("deepseek-v2 deepseek-v2-lite",),
+    "https://github.com/openai/openai-cookbook, examples/data/oai_docs/models.txt": (
+        "gpt-3.5-turbo-instruct",
+    ),
     "https://ai.google.dev/gemini-api/docs/models/gemini-2.0-flash": ("gemini-2.0",),
     "https://github.com/meta-llama/llama-models/blob/main/README.md": (
         "llama-3.1 llama-3-1 llama-3-2",
@@ -255,13 +275,13 @@ PAGES_DATE: Final = "2026-11-30"
 
 _UNCONFIRMED: Final = (
     "gpt-4.5 chatgpt-4o o1-preview gpt-4-vision gpt-4-32k gpt-35-turbo gpt-3.5",
-    "gpt-3.5-turbo-instruct claude-2 claude-2-1 claude-3 claude-3-5 claude-3-7",
+    "claude-2 claude-2-1 claude-3 claude-3-5 claude-3-7",
     "claude-4-5-opus claude-4-5-sonnet claude-4-5-haiku claude gemini-1.0 gemini-pro",
-    "gemini-1.5-pro gemini-1.5 gemini-2.5-flash-image gemini-3-pro-image",
+    "gemini-1.5-pro gemini-2.5-flash-image gemini-3-pro-image",
     "gemini-3.1-flash-image gemini-3.1-flash-lite-image gemini-2.5-flash-native-audio",
-    "gemini-live gemini-3.1-flash-live gemini-3.8-live",
-    "llama-4 qwen-turbo qwen-max qwen-plus qwen-3-235b-a22b-2507 qwen-3-vl qwen-flash",
-    "qwen-plus-latest qwen-long deepseek-coder deepseek-v2 deepseek-v3.2 mistral",
+    "gemini-3.1-flash-live gemini-3.8-live",
+    "llama-4 qwen-turbo qwen-max qwen-plus qwen-3-vl qwen-flash",
+    "qwen-plus-latest qwen-long deepseek-coder deepseek-v3.2 mistral",
     "magistral-medium-latest magistral-small-latest kimi-k3.1 command-a",
 )
 UNCONFIRMED: Final = frozenset(name for line in _UNCONFIRMED for name in line.split())
