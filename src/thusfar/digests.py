@@ -32,6 +32,26 @@ def message_digest(message: Message) -> str:
     return DIGEST_TAG + _sha256(digested(message))
 
 
+def plain_form(message: Message) -> tuple[bytes, bytes] | None:
+    """Encode a message that is one plain text and has no id, as `stored_form` does.
+
+    Returns:
+        The JSON in UTF-8, and what `digested` returns; `None` for any other message.
+    """
+    parts = message.parts
+    if len(parts) != 1 or message.id is not None or message.name is not None:
+        return None
+    text = parts[0]
+    if type(text) is not Text or text.wire or message.wire or message.metadata:
+        return None
+    try:
+        body, role = _encoder.encode(message), message.role
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return None
+    told = body[_BEFORE_TEXT + len(role) : _BEHIND_TEXT]  # as the digest covers it
+    return body, _DIGESTED_TEXT % (b"null", told, role.encode())
+
+
 def stored_form(message: Message) -> tuple[str, bytes]:
     """Encode a message as `encode_message` does, and write what its digest covers.
 
@@ -41,16 +61,9 @@ def stored_form(message: Message) -> tuple[str, bytes]:
     Raises:
         TranscriptError: `INVALID_TRANSCRIPT`, when its metadata is not JSON.
     """
-    parts = message.parts
-    plain = len(parts) == 1 and type(parts[0]) is Text and message.id is message.name is None
-    if plain and not (message.metadata or message.wire or parts[0].wire):  # type: ignore[union-attr]
-        try:
-            body, role = _encoder.encode(message), message.role
-        except UnicodeEncodeError:  # half of a surrogate pair
-            pass
-        else:  # the text stands in the body as the digest covers it
-            text = body[_BEFORE_TEXT + len(role) : _BEHIND_TEXT]
-            return body.decode(), _DIGESTED_TEXT % (b"null", text, role.encode())
+    form = plain_form(message)
+    if form is not None:
+        return form[0].decode(), form[1]
     return encode_message(message).decode(), digested(message)
 
 

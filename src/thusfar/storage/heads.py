@@ -17,17 +17,19 @@ from thusfar.storage.rows import GUESSED, HeadRow, follows
 REMEMBERED: Final = 4_096  # heads; about 2 MB
 SHY_FOR: Final = 16  # appends; a wrong guess costs a round trip, or a lock
 
+Key = tuple[str, str, str]  # namespace, thread id and owner
+
 
 class Heads:
     """The heads that this process wrote last, of all namespaces.
 
     Attributes:
-        rows: By namespace, thread id and owner.
+        rows: By key.
     """
 
     def __init__(self) -> None:
-        self.rows: dict[tuple[str, str, str], HeadRow] = {}
-        self._shy: dict[tuple[str, str, str], int] = {}
+        self.rows: dict[Key, HeadRow] = {}
+        self._shy: dict[Key, int] = {}
 
     def recall(self, namespace: str, thread_id: str, owner: str) -> HeadRow | None:
         """Return the head as it was written, if it was."""
@@ -39,7 +41,7 @@ class Heads:
         base = before.base if before is not None and follows(before, head) else head.revision
         self.keep((namespace, head.thread_id, head.owner), guessed(head, base))
 
-    def keep(self, key: tuple[str, str, str], head: HeadRow) -> None:
+    def keep(self, key: Key, head: HeadRow) -> None:
         """Keep a guessed head, unless others have been moving it."""
         if self._shy and (shy := self._shy.get(key, 0)):
             self._shy[key] = shy - 1
@@ -49,11 +51,10 @@ class Heads:
             self._shy.clear()
         self.rows[key] = head
 
-    def settle(self, namespace: str, head: HeadRow, *, stored: bool) -> None:
+    def settle(self, key: Key, head: HeadRow, *, stored: bool) -> None:
         """Take in what became of a message behind a remembered head: its new head, or none."""
-        key = (namespace, head.thread_id, head.owner)
         if not stored:
-            self.mistrust(namespace, head)
+            self.mistrust(key)
         elif key in self.rows:
             self.rows[key] = head
         else:
@@ -65,9 +66,8 @@ class Heads:
             if type(change) is q.PutHead:
                 self.rows.pop((namespace, change.row.thread_id, change.row.owner), None)
 
-    def mistrust(self, namespace: str, head: HeadRow) -> None:
+    def mistrust(self, key: Key) -> None:
         """Drop a head that somebody else moved, and do not guess it for a while."""
-        key = (namespace, head.thread_id, head.owner)
         if self.rows.pop(key, None) is not None:
             self._shy[key] = SHY_FOR
 

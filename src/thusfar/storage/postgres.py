@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from thusfar.drive import Steps, adrive, drive
 from thusfar.errors import StorageError
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, now
+from thusfar.storage.heads import Key
 from thusfar.storage.migrations import MIGRATIONS, Migration
 from thusfar.storage.postgres_connections import (
     Connections,
@@ -21,7 +22,7 @@ from thusfar.storage.postgres_connections import (
     execute,
 )
 from thusfar.storage.postgres_sql import Duplicate, PostgresSql, append_sql
-from thusfar.storage.rows import HeadRow
+from thusfar.storage.rows import HeadRow, node_at
 from thusfar.storage.statements import held_by
 
 Result = TypeVar("Result")
@@ -61,13 +62,14 @@ class PostgresStore:
         self.namespace = check_id(namespace, "namespace")
         self.clock = clock
         self._shared = Connections(checked(url), check_wait(busy_timeout_seconds), max_connections)
+        self.heads = self._shared.heads
         self._shared.migrate(migrations)
 
     def within(self, namespace: str) -> PostgresStore:
         """Look at another tenant's rows through the same connections."""
         other = object.__new__(PostgresStore)
         other.namespace = check_id(namespace, "namespace")
-        other.clock, other._shared = self.clock, self._shared
+        other.clock, other._shared, other.heads = self.clock, self._shared, self.heads
         return other
 
     def run(self, steps: Steps[Result]) -> Result:
@@ -89,19 +91,18 @@ class PostgresStore:
             finally:
                 pool.putconn(connection)
 
-    def recall(self, thread_id: str, owner: str) -> HeadRow | None:
-        """Return the head as this process wrote it last, if it did."""
-        return self._shared.heads.recall(self.namespace, thread_id, owner)
-
-    def append_following(self, head: HeadRow, row: tuple[Any, ...]) -> bool:
-        """Store one message, if the head that was recalled is still the owner's.
+    def append_following(self, key: Key, head: HeadRow, digest: bytes, body: bytes) -> bool:
+        """Store one plain message, if the head that was remembered is still the owner's.
 
         Args:
-            head: Where the owner stands then, made of the recalled one.
-            row: The message: the fields of a `NodeRow`.
+            key: Namespace, thread id and owner.
+            head: Where the message puts the head.
+            digest: Of the message.
+            body: The message as stored JSON, with its id, in UTF-8.
         """
         pool = self._shared.pool()
         connection = self._shared.borrow(pool)
+        row = node_at(head, None, digest, body.decode())
         values = (*held_by(self.namespace, head), self.namespace, *row)
         try:
             stored = bool(execute(connection, (append_sql(1), values)))
@@ -109,7 +110,7 @@ class PostgresStore:
             stored = False
         finally:
             pool.putconn(connection)
-        self._shared.heads.settle(self.namespace, head, stored=stored)
+        self.heads.settle(key, head, stored=stored)
         return stored
 
     async def arun(self, steps: Steps[Result]) -> Result:

@@ -113,7 +113,7 @@ class PostgresSql(Sql):
         if stored:
             self.heads.remember(self.namespace, ask)
             return True
-        self.heads.mistrust(self.namespace, ask.head)
+        self.heads.mistrust((self.namespace, ask.head.thread_id, ask.head.owner))
         yield from self.undo()
         return False
 

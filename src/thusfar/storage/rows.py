@@ -10,7 +10,7 @@ Source:
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -257,3 +257,34 @@ def first_of(branch: int) -> int:
 def last_of(branch: int) -> int:
     """Tell the largest number a node of this branch can have."""
     return branch << POSITION_BITS | POSITION_MASK
+
+
+def node_at(head: HeadRow, key: bytes | None, digest: bytes, body: str) -> tuple[Any, ...]:
+    """Give the fields of the `NodeRow` of a plain message, alone in its group, that a head is at.
+
+    Args:
+        head: The head.
+        key: As on `NodeRow`.
+        digest: Of the message.
+        body: The message as stored JSON, with its id.
+    """
+    return (
+        head.node,
+        key,
+        head.head_id,
+        LIVE,
+        0,
+        1,
+        head.updated_at,
+        head.depth,
+        head.turn,
+        head.exchange,
+        head.run,
+        head.flags,
+        head.pending,
+        0,
+        digest,
+        head.chain,
+        head.messages,
+        body,
+    )

@@ -8,13 +8,12 @@ then for other processes.
 from __future__ import annotations
 
 import os
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from thusfar.drive import Steps, drive
 from thusfar.errors import OptionsError
 from thusfar.storage.base import DEFAULT_NAMESPACE, Clock, check_id, check_wait, closed, now
 from thusfar.storage.migrations import MIGRATIONS, Migration
-from thusfar.storage.rows import HeadRow
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_pool import Pool
 
@@ -62,7 +61,7 @@ class SqliteStore:
         self.clock = clock
         self._sql = Sql(namespace)
         wait = check_wait(busy_timeout_seconds)
-        self._pool = Pool(_file(path), synchronous, wait, read_only, vfs)
+        self._use(Pool(_file(path), synchronous, wait, read_only, vfs))
         session = self._pool.borrow()
         try:
             session.migrate(migrations)
@@ -73,8 +72,13 @@ class SqliteStore:
         """Look at another tenant's rows through the same connections."""
         other = object.__new__(SqliteStore)
         other.namespace = check_id(namespace, "namespace")
-        other.clock, other._pool, other._sql = self.clock, self._pool, Sql(namespace)
+        other.clock, other._sql = self.clock, Sql(namespace)
+        other._use(self._pool)
         return other
+
+    def _use(self, pool: Pool) -> None:
+        self._pool, self.heads = pool, pool.heads
+        self.append_following = pool.append_following
 
     def run(self, steps: Steps[Result]) -> Result:
         """Run an operation to its end; what it began and did not write is undone."""
@@ -85,23 +89,6 @@ class SqliteStore:
         finally:
             if session.busy:
                 session.undo_or_close()
-            self._pool.give_back(session)
-
-    def recall(self, thread_id: str, owner: str) -> HeadRow | None:
-        """Return the head as this process wrote it last, if it did."""
-        return self._pool.heads.rows.get((self.namespace, thread_id, owner))
-
-    def append_following(self, head: HeadRow, row: tuple[Any, ...]) -> bool:
-        """Store one message, if the head that was recalled is still the owner's.
-
-        Args:
-            head: Where the owner stands then, made of the recalled one.
-            row: The message: the fields of a `NodeRow`.
-        """
-        session = self._pool.borrow()
-        try:
-            return session.append_following(self.namespace, head, row)
-        finally:
             self._pool.give_back(session)
 
     async def arun(self, steps: Steps[Result]) -> Result:

@@ -17,7 +17,10 @@ from weakref import WeakSet
 from thusfar.errors import StorageError, StorageUnavailableError
 from thusfar.storage.base import closed
 from thusfar.storage.forks import FORK_SECONDS
+from thusfar.storage.heads import Key
+from thusfar.storage.rows import POSITION_BITS, HeadRow
 from thusfar.storage.sqlite_session import Session, Shared
+from thusfar.storage.statements import ADD_PLAIN
 
 ASYNC_THREADS: Final = 4  # operations of async code that run at once
 _STEP: Final = 0.0005  # seconds between two looks at them
@@ -75,6 +78,38 @@ class Pool(Shared):
             self._discard(session)
         else:
             self._idle.append(session)
+
+    def append_following(self, key: Key, head: HeadRow, digest: bytes, body: bytes) -> bool:
+        """Store one plain message, if the head that was remembered is still the owner's.
+
+        Args:
+            key: Namespace, thread id and owner.
+            head: Where the message puts the head.
+            digest: Of the message.
+            body: The message as stored JSON, with its id, in UTF-8.
+        """
+        node = head.node
+        values = (
+            *key,
+            node >> POSITION_BITS,
+            head.base,
+            node,
+            head.head_id,
+            head.updated_at,
+            head.depth,
+            head.turn,
+            head.run,
+            head.flags,
+            digest,
+            head.chain,
+            head.messages,
+            body,
+        )
+        session = self.borrow()
+        try:
+            return session.append_one(ADD_PLAIN, values, key, head)
+        finally:
+            self.give_back(session)
 
     def _discard(self, session: Session) -> None:
         self._open.discard(session)

@@ -21,7 +21,7 @@ from thusfar.storage import questions as q
 from thusfar.storage.base import DEFAULT_NAMESPACE
 from thusfar.storage.fulltext import Abandon
 from thusfar.storage.fulltext_sql import SECURE_DELETE, ends_threads
-from thusfar.storage.heads import Heads, guessed
+from thusfar.storage.heads import Heads, Key, guessed
 from thusfar.storage.migrations import (
     NEWEST,
     SCHEMA_SQL,
@@ -32,7 +32,7 @@ from thusfar.storage.migrations import (
     require_known,
     version_of,
 )
-from thusfar.storage.rows import POSITION_BITS, HeadRow, branch_of, follows
+from thusfar.storage.rows import HeadRow, branch_of, follows
 from thusfar.storage.runs_sql import RUN_WRITES
 from thusfar.storage.sql import Sql
 from thusfar.storage.sqlite_errors import translated, unprepared
@@ -56,7 +56,9 @@ _LONGEST_WAIT: Final = 0.01  # seconds; longer waits starve one of many writers
 _BEGIN: Final = ("BEGIN", ())
 _BEGIN_WRITE: Final = ("BEGIN IMMEDIATE", ())
 _COMMIT: Final = ("COMMIT", ())
-_READ_WRITE: Final = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+_ALONE: Final = apsw.SQLITE_OPEN_NOMUTEX  # a session has one user at a time
+_READ_WRITE: Final = _ALONE | apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+_READ_ONLY: Final = _ALONE | apsw.SQLITE_OPEN_READONLY
 
 
 class Shared:
@@ -96,7 +98,7 @@ class Session:
         self._writing = self._relaxed = False
         self._deadline = 0.0
         self._patience = shared.wait
-        flags = apsw.SQLITE_OPEN_READONLY if shared.read_only else _READ_WRITE
+        flags = _READ_ONLY if shared.read_only else _READ_WRITE
         try:
             self.connection = apsw.Connection(shared.path, flags=flags, vfs=shared.vfs)
             self.connection.set_busy_handler(self._wait)
@@ -217,9 +219,11 @@ class Session:
 
     def _append(self, ask: q.AppendGroup) -> bool:
         before, heads, namespace = ask.before, self.shared.heads, self.sql.namespace
+        key = (namespace, ask.head.thread_id, ask.head.owner)
         if before is not None and not self._writing and len(ask.nodes) == 1:
             head = guessed(ask.head, before.base)
-            return self.append_following(namespace, head, astuple(ask.nodes[0]))
+            values = (namespace, *astuple(ask.nodes[0]), *held_by(namespace, head))
+            return self.append_one(ADD_NODE_FOLLOWING, values, key, head)
         try:
             stored = self._store_group(namespace, ask)
         except apsw.ConstraintError:
@@ -230,22 +234,20 @@ class Session:
             heads.remember(namespace, ask)
             self._release()
         else:
-            heads.mistrust(namespace, ask.head)
+            heads.mistrust(key)
             self.undo()
         return stored
 
-    def append_following(self, namespace: str, head: HeadRow, row: tuple[Any, ...]) -> bool:
+    def append_one(self, sql: str, values: tuple[Any, ...], key: Key, head: HeadRow) -> bool:
         """Store one message behind a remembered head, whose base its new head has.
 
         One statement is a transaction of its own, begun with the lock of the file.
         """
         shared = self.shared
-        key = (namespace, head.thread_id, head.owner)
         if self.busy or shared.read_only or not shared.writer.acquire(False):
             self._begin_turn()
         try:
-            values = (namespace, *row, *key, head.node >> POSITION_BITS, head.base)
-            self._cursor.execute(ADD_NODE_FOLLOWING, values)
+            self._cursor.execute(sql, values)
             stored = self.connection.changes() == 1
         except apsw.ConstraintError:
             stored = False
@@ -254,10 +256,10 @@ class Session:
         finally:
             self.busy = self._writing = False
             shared.writer.release()
-        if stored and key in shared.heads.rows:  # what `settle` would do; every append comes here
+        if stored and key in shared.heads.rows:  # as `settle` does; every append comes here
             shared.heads.rows[key] = head
         else:
-            shared.heads.settle(namespace, head, stored=stored)
+            shared.heads.settle(key, head, stored=stored)
         return stored
 
     def _store_group(self, namespace: str, ask: q.AppendGroup) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 # ruff: noqa: S608 - statements are built from this module's constants; values are parameters
 from typing import Any, Final, NamedTuple
 
-from thusfar.storage.rows import POSITION_BITS, HeadRow
+from thusfar.storage.rows import LIVE, POSITION_BITS, HeadRow
 
 
 class Together(NamedTuple):
@@ -99,6 +99,14 @@ def held_by(namespace: str, head: HeadRow) -> tuple[Any, ...]:
 ADD_NODE_FOLLOWING: Final = (
     f"INSERT INTO thusfar_node (namespace, {NODE}) SELECT {marks(19)} WHERE EXISTS ({IF_FOLLOWING})"
 )
+ADD_PLAIN: Final = (
+    "INSERT INTO thusfar_node (namespace, node, message_id, state, at, size, created_at, depth,"
+    " turn, exchange, run, flags, pending, head_then, digest, chain, messages, body) VALUES"
+    " ((SELECT namespace FROM thusfar_head WHERE namespace = ?1 AND thread_id = ?2 AND owner = ?3"
+    f" AND follows = ?4 AND revision = ?5), ?6, ?7, {LIVE}, 0, 1, ?8, ?9, ?10, ?9, ?11, ?12, '',"
+    " 0, ?13, ?14, ?15, CAST(?16 AS TEXT))"
+)
+"""Store one plain message behind a remembered head; without that head the namespace is missing."""
 ADD_HEAD: Final = f"INSERT INTO thusfar_head (namespace, {HEAD}, follows) VALUES ({marks(17)})"
 MOVE_HEAD: Final = (
     "UPDATE thusfar_head SET "

@@ -8,7 +8,7 @@ Source:
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from thusfar.facts import Facts
 from thusfar.storage.questions import AppendGroup
@@ -16,11 +16,11 @@ from thusfar.storage.rows import (
     BOUNDARY,
     GUESSED,
     LEADS,
-    LIVE,
     POSITION_MASK,
     SPENT,
     HeadRow,
     NodeRow,
+    node_at,
 )
 from thusfar.thread.ids import made_id
 from thusfar.thread.preparing import Prepared, with_id
@@ -44,15 +44,15 @@ def behind(
     Returns:
         The owner's next head; `None` for messages and heads about which more has to be known.
     """
-    if head.pending or head.flags & (LEADS | SPENT) or not head.tip:
+    last, flags = head.node, head.flags
+    if head.pending or flags & (LEADS | SPENT) or not head.tip:
         return None
     if facts.calls or facts.results or facts.leads:
         return None
-    last = head.node
     if not last or last & POSITION_MASK >= LAST_POSITION:
         return None
     depth, salt = head.depth + 1, head.salt
-    turn, run, flags = turn_after(head.turn, head.run, head.flags, depth, facts)
+    turn, run, flags = turn_after(head.turn, head.run, flags, depth, facts)
     return HeadRow(
         head.thread_id,
         head.owner,
@@ -74,41 +74,10 @@ def behind(
     )
 
 
-def row_at(head: HeadRow, key: bytes | None, digest: bytes, body: str) -> tuple[Any, ...]:
-    """Give the fields of the `NodeRow` on which `behind` put a head.
-
-    Args:
-        head: What `behind` returned.
-        key: As on `NodeRow`.
-        digest: Of the message.
-        body: The message as stored JSON, with its id.
-    """
-    return (
-        head.node,
-        key,
-        head.head_id,
-        LIVE,
-        0,
-        1,
-        head.updated_at,
-        head.depth,
-        head.turn,
-        head.exchange,
-        head.run,
-        head.flags,
-        head.pending,
-        0,
-        digest,
-        head.chain,
-        head.messages,
-        body,
-    )
-
-
 def follow(head: HeadRow, one: Prepared, at: int) -> AppendGroup | None:
     """Say what one message behind a head changes; arguments and `None` as of `behind`."""
     moved = behind(head, facts_of_stored(one.message), one.message.id, one.digest, at)
     if moved is None:
         return None
     body = one.body if one.given else with_id(one.body, moved.head_id)
-    return AppendGroup(moved, head, (NodeRow(*row_at(moved, one.key, one.digest, body)),))
+    return AppendGroup(moved, head, (NodeRow(*node_at(moved, one.key, one.digest, body)),))

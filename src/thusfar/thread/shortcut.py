@@ -9,30 +9,34 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any, Protocol
 
-from thusfar.digests import stored_form
+from thusfar.digests import plain_form
 from thusfar.messages import Message
 from thusfar.storage.base import Store
+from thusfar.storage.heads import Heads, Key
 from thusfar.storage.rows import HeadRow
-from thusfar.thread.following import behind, row_at
+from thusfar.thread.following import behind
 from thusfar.thread.paths import Context
-from thusfar.thread.preparing import with_id
-from thusfar.thread.tracking import facts_of_stored
+from thusfar.thread.tracking import PLAIN
 from thusfar.thread.values import ThreadCommit
 
 
 class Following(Protocol):
-    """What a store has besides that appends without an operation to drive."""
+    """What a store has besides that appends without an operation to drive.
 
-    def recall(self, thread_id: str, owner: str) -> HeadRow | None:
-        """Return the head as this process wrote it last, as `Lock` does that lets it guess."""
-        ...
+    Attributes:
+        heads: The heads as this process wrote them last, for `Lock` that lets it guess.
+    """
 
-    def append_following(self, head: HeadRow, row: tuple[Any, ...]) -> bool:
-        """Store one message, if the head that was recalled is still the owner's.
+    heads: Heads
+
+    def append_following(self, key: Key, head: HeadRow, digest: bytes, body: bytes) -> bool:
+        """Store one plain message, if the head that was remembered is still the owner's.
 
         Args:
-            head: Where the owner stands then, made of the recalled one.
-            row: The message: the fields of a `NodeRow`.
+            key: Namespace, thread id and owner.
+            head: Where the message puts the head.
+            digest: Of the message.
+            body: The message as stored JSON, with its id, in UTF-8.
         """
         ...
 
@@ -45,19 +49,22 @@ def append_at_once(store: Store, ctx: Context, message: Message) -> ThreadCommit
         ctx: The thread.
         message: The message.
     """
-    if message.id is not None or message.metadata or not hasattr(store, "append_following"):
-        return None  # an id of the caller's may be stored already, metadata may not be JSON
-    following: Any = store  # a `Following`; checking for the protocol takes longer than the rest
-    head: HeadRow | None = following.recall(ctx.thread_id, ctx.owner)
-    if head is None:
+    append, facts = getattr(store, "append_following", None), PLAIN.get(message.role)
+    if append is None or facts is None:
         return None
-    body, covered = stored_form(message)
+    following: Any = store  # a `Following`; checking for the protocol takes longer than the rest
+    key = (store.namespace, ctx.thread_id, ctx.owner)
+    head: HeadRow | None = following.heads.rows.get(key)
+    form = plain_form(message)  # an id of the caller's may be stored already
+    if head is None or form is None:
+        return None
+    body, covered = form
     digest = sha256(covered).digest()
-    moved = behind(head, facts_of_stored(message), None, digest, store.clock())
+    moved = behind(head, facts, None, digest, store.clock())
     if moved is None:
         return None
     made = moved.head_id
-    if not following.append_following(moved, row_at(moved, None, digest, with_id(body, made))):
+    if not append(key, moved, digest, b'%b,"id":"%b"}' % (body[:-1], made.encode())):
         return None
     return ThreadCommit(
         thread_id=ctx.thread_id,

@@ -37,7 +37,7 @@ Pending = tuple[str | None, str | None, int]  # call id, tool name, depth of its
 
 ROOT_DIGEST: Final = bytes(32)
 _TAG: Final = len("tf1:")
-_PLAIN: Final = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
+PLAIN: Final = {"user": USER, "assistant": ASSISTANT, "system": SYSTEM}
 _pendings = msgspec.json.Decoder(tuple[Pending, ...])
 
 
@@ -185,8 +185,8 @@ def is_placed(before: Place, row: NodeRow, message: Message) -> bool:
 def facts_of_stored(message: Message) -> Facts:
     """Derive facts, with a short way for the plain text that most messages are."""
     parts = message.parts
-    if len(parts) == 1 and type(parts[0]) is Text and message.role in _PLAIN:
-        return _PLAIN[message.role]
+    if len(parts) == 1 and type(parts[0]) is Text and message.role in PLAIN:
+        return PLAIN[message.role]
     return facts_of(message)
 
 
