@@ -10,6 +10,7 @@ Source:
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from email.utils import parsedate_to_datetime
@@ -133,9 +134,13 @@ def stainless_failure(
 
 def told_of(body: Any) -> Mapping[str, Any]:
     """Find the error object in the body of a refusal."""
+    if isinstance(body, str):  # some servers say their sentence alone
+        return {"message": body}
     if not isinstance(body, Mapping):
         return {}
     inner = body.get("error")
+    if isinstance(inner, str):
+        return {"message": inner, **body}
     return inner if isinstance(inner, Mapping) else body
 
 
@@ -148,15 +153,22 @@ def headers_of(error: Exception) -> Mapping[str, str]:
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """Read when a provider takes requests again. Unit: seconds from now; `None`: not said."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        try:
-            return max(0.0, float(headers[name]) / unit)
-        except (KeyError, ValueError):
-            continue
+        if (said := seconds_of(headers.get(name))) is not None:
+            return said / unit
     try:
         at = parsedate_to_datetime(headers["retry-after"])
-    except (KeyError, ValueError):
+        return max(0.0, at.timestamp() - time.time())
+    except (KeyError, ValueError, OverflowError, OSError):
         return None
-    return max(0.0, at.timestamp() - time.time())
+
+
+def seconds_of(said: Any) -> float | None:
+    """Read a length of time that a provider wrote; what is past is 0, and what is none `None`."""
+    try:
+        made = float(said)
+    except (TypeError, ValueError):
+        return None
+    return max(0.0, made) if math.isfinite(made) else None
 
 
 def _request_id(headers: Mapping[str, str]) -> str:

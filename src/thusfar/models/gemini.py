@@ -21,6 +21,7 @@ from thusfar.models.failures import (
     headers_of,
     kinds_of,
     retry_after,
+    seconds_of,
     told_of,
     transport_failure,
 )
@@ -196,9 +197,11 @@ def _content(system: Any) -> Any:
 def _refusal(error: Any) -> ProviderError:
     told = told_of(getattr(error, "details", None))
     seconds = retry_after(headers_of(error))
-    for detail in told.get("details") or ():
-        if detail.get("@type") == _RETRY_INFO:
-            seconds = _seconds(detail.get("retryDelay"))
+    details = told.get("details")
+    for detail in details if isinstance(details, list) else ():
+        if isinstance(detail, Mapping) and detail.get("@type") == _RETRY_INFO:
+            # a duration as protocol buffers write it in JSON, such as `34.5s`
+            seconds = seconds_of(str(detail.get("retryDelay")).removesuffix("s"))
     code = getattr(error, "code", None)
     status = code if type(code) is int and code >= 400 else 500
     return failure_of_status(
@@ -206,11 +209,3 @@ def _refusal(error: Any) -> ProviderError:
         too_long=status == 400 and _TOO_LONG in str(told.get("message")),
         retry_after_seconds=seconds,
     )
-
-
-def _seconds(delay: Any) -> float | None:
-    """Read a duration as protocol buffers write it in JSON, such as `34.5s`."""
-    try:
-        return float(str(delay).removesuffix("s"))
-    except ValueError:
-        return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 
@@ -28,7 +29,7 @@ async def in_thread(function: Callable[[], Any]) -> Any:
             made = function()
         except BaseException as raised:  # noqa: BLE001 - carried to the coroutine that waits
             error = carried(raised)
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop has ended, and the caller with it
             loop.call_soon_threadsafe(settle, made, error)
 
     threading.Thread(target=work, name="thusfar-call", daemon=True).start()
