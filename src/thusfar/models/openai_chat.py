@@ -20,8 +20,8 @@ from thusfar.models.sdk import SdkModel
 # Code of the provider: https://github.com/webtimemachine/wtm2/issues/579. Type of llama.cpp's
 # server: https://github.com/ggml-org/llama.cpp/pull/16486. Read 2026-11-30.
 _TOO_LONG: Final = frozenset({"context_length_exceeded", "exceed_context_size_error"})
-# Compatible servers (vLLM, LiteLLM, OpenRouter) send the sentence without the code. Those of xAI and
-# of LM Studio: https://github.com/cline/cline/issues/3120,
+# Compatible servers (vLLM, LiteLLM, OpenRouter) send the sentence without the code. Of xAI and
+# LM Studio: https://github.com/cline/cline/issues/3120,
 # https://github.com/anomalyco/opencode/issues/2259. Read 2026-11-30.
 _TOO_LONG_TEXTS: Final = (
     "maximum context length",
