@@ -151,6 +151,8 @@ def test_a_step_that_does_not_fit_fails_before_the_model_is_called():
     assert outcome.failure is not None
     assert outcome.failure.code == "REQUEST_TOO_LARGE"
     assert outcome.failure.cause.facts["largest_part"] == "history"
+    assert "the part history (" in outcome.failure.fix
+    assert "lower history_detail_items or history_result_max_chars" in outcome.failure.fix
     assert outcome.calls == outcome.steps == len(process.history)
     assert outcome.steps > 20
 

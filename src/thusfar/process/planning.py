@@ -7,7 +7,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -27,6 +27,16 @@ from thusfar.process.parts import attempt_prompt
 from thusfar.process.prompts import AttemptPrompt, Moment
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import facts_of_request
+
+
+_SMALLER: Final = {
+    "history": "lower history_detail_items or history_result_max_chars",
+    "taskPrompt": "let the task prompt show less of state",
+    "outputFormat": "ask for a smaller output",
+    "schema": "ask for a smaller output",
+    "transitions": "open fewer transitions at a time",
+}
+"""How a part of a prompt is made smaller, where there is a way of its own."""
 
 
 class StepReceipt(msgspec.Struct, frozen=True, kw_only=True):
@@ -210,10 +220,15 @@ def named(model: Any) -> Any:
 
 
 def _name_largest(error: RequestTooLargeError, sizes: tuple[tuple[str, int], ...]) -> None:
-    """Say on an error which part of the prompt is the largest."""
+    """Say on an error which part of the prompt is the largest, and how it is made smaller."""
     if sizes:
         part, tokens = max(sizes, key=lambda each: each[1])
         error.facts |= {"largest_part": part, "largest_part_tokens": tokens}
+        how = _SMALLER.get(part, "make it smaller")
+        error.fix = (
+            f"Most of it is the part {part} ({tokens:,} tokens): {how}, raise the budget, or take a "
+            "model with more room."
+        )
 
 
 def used_tokens(made: GeneratedText | GeneratedObject, planned: PlannedPrompt) -> UsedTokens:
