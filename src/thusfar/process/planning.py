@@ -28,7 +28,6 @@ from thusfar.process.prompts import AttemptPrompt, Moment
 from thusfar.runtime.arguments import PlanArguments
 from thusfar.runtime.collecting import facts_of_request
 
-
 _SMALLER: Final = {
     "history": "lower history_detail_items or history_result_max_chars",
     "taskPrompt": "let the task prompt show less of state",
@@ -226,8 +225,8 @@ def _name_largest(error: RequestTooLargeError, sizes: tuple[tuple[str, int], ...
         error.facts |= {"largest_part": part, "largest_part_tokens": tokens}
         how = _SMALLER.get(part, "make it smaller")
         error.fix = (
-            f"Most of it is the part {part} ({tokens:,} tokens): {how}, raise the budget, or take a "
-            "model with more room."
+            f"Most of it is the part {part} ({tokens:,} tokens): {how}, raise the budget, or take "
+            "a model with more room."
         )
 
 
