@@ -182,6 +182,12 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
                 fix="Pass a string.",
                 option="instructions",
             )
+        if self.model is not None and not isinstance(self.model, str) and not can_write(self.model):
+            raise OptionsError(
+                f"history() got a {type(self.model).__name__} as summary model.",
+                fix="Pass a name, a model with generate_text, or a function of that shape.",
+                option="model",
+            )
         if isinstance(self.model, Callable) and not self.name and _is_function(self.model):  # type: ignore[arg-type]
             raise OptionsError(
                 "history() got a bare function as summary model, without a name.",
@@ -228,6 +234,12 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
             fix="Pass SummaryOptions(...), a mapping of its options, or a strategy of summarize.",
             option="summary",
         )
+
+
+def can_write(model: object) -> bool:
+    """Tell whether a model can be called for a text: it, or one of its methods for it."""
+    methods = (getattr(model, name, None) for name in ("generate_text", "compact_history"))
+    return callable(model) or any(map(callable, methods))
 
 
 def _is_function(value: object) -> bool:

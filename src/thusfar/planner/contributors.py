@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,12 +91,19 @@ def context(
         priority: Higher keeps its fidelity longer.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for a name or text that is not text.
+        OptionsError: `INVALID_OPTIONS`, for a name or text that is not text, or tools that are no
+            list.
     """
     if not isinstance(id, str) or not id or not isinstance(text, str) or type(priority) is not int:
         raise OptionsError(
             "context() got a name, a text or a priority of the wrong type.",
             fix="Pass a name, a text, and a whole number as priority.",
+        )
+    if isinstance(tools, str | Mapping) or not isinstance(tools, Sequence):
+        raise OptionsError(
+            "context() got tools that are no list.",
+            fix="Pass a list of tool definitions.",
+            option="tools",
         )
     return Context(id=id, text=text, tools=tuple(tools), priority=priority)
 
@@ -111,7 +118,7 @@ def prefer(primary: Any, *alternatives: Context | str) -> Prefer:
         *alternatives: Shorter texts, the best first; at least one.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, without an alternative.
+        OptionsError: `INVALID_OPTIONS`, without an alternative, or for one that is no text.
         RequestCompositionError: `INVALID_COMPOSITION`, when an alternative has other tools, or
             an entry is wrapped in the wrong order.
     """
@@ -123,6 +130,12 @@ def prefer(primary: Any, *alternatives: Context | str) -> Prefer:
         for each in alternatives
     )
     for each in made:
+        if not isinstance(each, Context):
+            raise OptionsError(
+                f"prefer() got a {type(each).__name__} as alternative.",
+                fix="Pass a shorter text, or a context.",
+                option="alternatives",
+            )
         if each.tools != base.tools:
             raise invalid_ladder(
                 "An alternative brought other tools than its primary entry.",

@@ -27,6 +27,7 @@ from thusfar.summaries.values import SourceJob
 PREVIEW_CHARS: Final = 400  # enough to see what a document is about
 _POLICIES: Final = (ExactHistory, RecentHistory, ManagedHistory)
 _SOURCES: Final = (Context, Summarizable)
+_TAKEN: Final = frozenset(("framing", "history", "placement", "schema", "system", "tools", "turn"))
 _ENTRIES: Final = (Context, Prefer, Summarizable, Offloadable, Offload, Droppable)
 
 
@@ -131,11 +132,13 @@ def ladders_of(entries: Sequence[Any], facts: RequestFacts) -> list[Ladder]:
     inner = list(map(_inner, entries))
     names = list(map(_name, inner))
     twice = len(names) - len(set(names))
-    if twice or "history" in names:
-        message = f"{twice or 1} contributor(s) had a name that is taken."
+    taken = sorted(_TAKEN.intersection(names))
+    if twice or taken:
+        message = f"{twice + len(taken)} contributor(s) had a name that is taken."
         raise RequestCompositionError(
             message,
-            fix="Give each contributor a name of its own, and none the name history.",
+            fix="Give each contributor a name of its own; none may be named as a part of the "
+            f"request is: {', '.join(sorted(_TAKEN))}.",
             diagnostics=(Diagnostic(code="INVALID_LADDER", message=message),),
         )
     builder = _Builder(facts)

@@ -144,6 +144,9 @@ def _way_out(facts: RequestFacts, failures: Sequence[Exception]) -> str:
     policy = facts.policy
     if isinstance(policy, ManagedHistory) and policy.options.on_miss == "fail":
         return "Prepare the summary with compact_now(), or allow on_miss='inline'."
-    if isinstance(policy, ManagedHistory) and facts.summary is None:
-        return "Pass a summary model, or use summary=summarize.digest(), which needs none."
+    if isinstance(policy, ManagedHistory) and not (facts.summary and facts.summary.callable):
+        return (
+            "Pass a model that can be called, not only its name: Runtime(summariser=...) or "
+            "summary={'model': ...}; or use summary=summarize.digest(), which needs none."
+        )
     return "Give the plan a store and a summary model, or authorise a form that needs none."

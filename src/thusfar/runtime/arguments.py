@@ -13,9 +13,11 @@ from typing import Any, Final, TypedDict, TypeVar
 
 from thusfar._history import HistoryPolicy
 from thusfar._numbers import require_whole
+from thusfar._setting import sequence_of
 from thusfar.budget import InputBudget
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect
+from thusfar.runtime.checking import check_kinds
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -132,13 +134,17 @@ def said_to(caller: str, messages: Any, model: Any, options: Mapping[str, Any]) 
 
     Raises:
         TypeError: for an argument that does not exist.
-        OptionsError: `INVALID_OPTIONS`, for an output limit that is no whole number from 1.
+        OptionsError: `INVALID_OPTIONS`, for an output limit that is no whole number from 1, and
+            for any other argument of the wrong kind.
     """
     for name in options:
         if name not in PlanOptions.__annotations__:
             raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
     require_whole(f"{caller}()", "max_output_tokens", options.get("max_output_tokens"))
-    return PlanArguments(messages=messages, model=model, **options)
+    check_kinds(caller, options)
+    given = {name: value for name, value in options.items() if value is not None}
+    read = None if messages is None else sequence_of(messages)  # once, where it can be read once
+    return PlanArguments(messages=read, model=model, **given)
 
 
 def spelled_out(function: Function) -> Function:

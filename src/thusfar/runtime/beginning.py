@@ -15,10 +15,12 @@ from thusfar.errors import (
 from thusfar.models.port import takes_any_input
 from thusfar.planner.facts import Fingerprint, RequestFacts, Source, SummaryModel
 from thusfar.runtime.arguments import PlanArguments
+from thusfar.runtime.checking import wrong_kind
 from thusfar.runtime.collecting import (
     capacity_for,
     dialect_of,
     facts_of_request,
+    listed,
     model_name,
     turn_messages,
 )
@@ -32,10 +34,13 @@ def runtime_of(said: PlanArguments, runtime: Runtime | None) -> Runtime:
     """Take the caller's runtime, or make one for this request.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for a thread of another store than the runtime's.
+        OptionsError: `INVALID_OPTIONS`, for a thread of another store than the runtime's, and
+            for anything but a runtime.
     """
     if runtime is None:
         return Runtime(said.thread.store if said.thread is not None else None)
+    if not isinstance(runtime, Runtime):
+        raise wrong_kind("A plan", "runtime", runtime, "Pass a Runtime.")
     if said.thread is not None and runtime.store is not said.thread.store:
         raise OptionsError(
             "A plan got a thread of another store than its runtime's.",
@@ -54,7 +59,7 @@ def _begin(said: PlanArguments, runtime: Runtime, *, preview: bool = False) -> S
     measure = measure_for(said.counter, sized_as, capacity=capacity)
     if said.messages is not None or said.thread is None:
         messages = () if said.messages is None else sequence_of(said.messages)
-        wire = dialect_of(messages, said.dialect, "openai-chat")
+        wire = dialect_of(messages or listed(said.turn), said.dialect, "openai-chat")
         kind: Any = "none" if said.messages is None else "caller-messages"
         source = Source(kind=kind, messages=messages)
     else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from thusfar._history import HistoryOptions, ManagedHistory
 from thusfar._options import RecentHistoryOptions
-from thusfar._setting import sequence_of
 from thusfar._summarize import SummaryOptions
 from thusfar.artifacts import identity_of
 from thusfar.budget import DEFAULT_OVERHEAD, Limits, limits
@@ -89,12 +89,44 @@ def _require(named: Dialect, messages: Sequence[Any]) -> Dialect:
 
 
 def turn_messages(turn: Any, wire: Dialect) -> tuple[Any, ...]:
-    """Read the current turn: text is a user message."""
+    """Read the current turn: text is a user message.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when it is not in the dialect of the messages.
+    """
     if turn is None:
         return ()
     if isinstance(turn, str):
         return tuple(wire.lower(Message("user", (Text(turn),))))
-    return tuple(sequence_of(turn if isinstance(turn, list | tuple) else [turn]))
+    given = listed(turn)
+    with turn_of(wire):
+        for message in given:
+            wire.describe(message)
+    return given
+
+
+def listed(turn: Any) -> tuple[Any, ...]:
+    """List the messages of the current turn; text is none yet."""
+    if turn is None or isinstance(turn, str):
+        return ()
+    return tuple(turn if isinstance(turn, list | tuple) else [turn])
+
+
+@contextmanager
+def turn_of(wire: Dialect) -> Iterator[None]:
+    """Say of a message of the turn that it is not in the dialect of the request.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, in place of the mismatch.
+    """
+    try:
+        yield
+    except DialectMismatch:
+        raise TranscriptError(
+            f"A message of the current turn did not have the shape of the dialect {wire.name}.",
+            fix="Pass text, or the turn in the dialect of the messages; dialect= names it.",
+            dialect=wire.name,
+        ) from None
 
 
 def summary_model(

@@ -11,7 +11,7 @@ from typing import Any
 
 from thusfar.dialects import Dialect
 from thusfar.dialects.placement import place
-from thusfar.errors import ProviderError
+from thusfar.errors import OptionsError, ProviderError
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.questions import UNPREPARED, CountRequest
 from thusfar.planner.sealing import Assembled
@@ -63,3 +63,20 @@ class ProviderCount:
             schema=wanted.schema,
         )
         return call_arguments(request, wire, model=name, max_output_tokens=None)
+
+
+def sync_count(counted: Any) -> Any:
+    """Refuse the answer of an async counter in code without an event loop.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for something that would have to be awaited.
+    """
+    if not hasattr(counted, "__await__"):
+        return counted
+    if hasattr(counted, "close"):
+        counted.close()
+    raise OptionsError(
+        "An async counter was asked in code without an event loop.",
+        fix="Pass a sync function as count_tokens=, or use the async form of the call.",
+        option="count_tokens",
+    )

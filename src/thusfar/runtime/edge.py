@@ -31,7 +31,8 @@ from thusfar.planner.questions import (
     Publish,
 )
 from thusfar.planner.receipt import SupportReceipt
-from thusfar.runtime.counting import ProviderCount
+from thusfar.runtime.checking import check_runtime
+from thusfar.runtime.counting import ProviderCount, sync_count
 from thusfar.runtime.events import Listener, SummaryEvent
 from thusfar.runtime.hosts import BackgroundHost, TaskHost
 from thusfar.runtime.in_flight import InFlight
@@ -87,6 +88,7 @@ class Runtime:
         new_id: Callable[[], str] | None = None,
         sleep: Sleep | None = None,
     ) -> None:
+        check_runtime(store, summariser, host, on_event)
         require_seconds("Runtime", "support_timeout_seconds", support_timeout_seconds)
         if lease_seconds is not None:
             require_seconds("Runtime", "lease_seconds", lease_seconds)
@@ -252,7 +254,7 @@ class Edge:
         if isinstance(question, CountRequest):
             if isinstance(self.count_tokens, ProviderCount):
                 return self.count_tokens.ask(question, self.facts.dialect, self.wire)
-            return self._count(question)
+            return sync_count(self._count(question))
         work = self._work(question)
         if question.join:
             with _as_failure():

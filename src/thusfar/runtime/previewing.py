@@ -6,13 +6,17 @@ from typing import Any, Unpack
 
 import msgspec
 
+from thusfar._history import ManagedHistory
 from thusfar.drive import Steps
 from thusfar.errors import (
     Diagnostic,
+    OptionsError,
     RepresentationUnavailableError,
     RequestCompositionError,
     RequestTooLargeError,
+    SummaryFailedError,
 )
+from thusfar.planner.facts import RequestFacts
 from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.questions import Prepared
 from thusfar.planner.receipt import (
@@ -145,6 +149,32 @@ async def preview(
         return preview_of(edge, error)
 
 
+def _require_summaries(facts: RequestFacts) -> None:
+    """Check that there is a policy with summaries, and a model to make them.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, for another policy.
+        SummaryFailedError: `SUMMARY_FAILED`, without a model.
+    """
+    if not isinstance(facts.policy, ManagedHistory):
+        raise OptionsError(
+            "compact_now() got a policy that makes no summaries.",
+            fix="Pass policy=history(...).",
+            option="policy",
+        )
+    if (
+        facts.summary is None
+        or facts.summary.callable
+        or facts.summary.identity.strategy == "digest"
+    ):
+        return
+    raise SummaryFailedError(
+        "There was no model that could be called for a summary.",
+        fix="Pass Runtime(summariser=...) or summary={'model': ...}: an object or a function.",
+        reason="no-model",
+    )
+
+
 def _compacted(prepared: Prepared | None) -> Compacted:
     if prepared is None:
         return Compacted()
@@ -153,6 +183,7 @@ def _compacted(prepared: Prepared | None) -> Compacted:
 
 
 def _compact(edge: Edge) -> Steps[Prepared | None]:
+    _require_summaries(edge.facts)
     prepared = yield from prepare_steps(edge.facts, force=True)
     if edge.reader is not None:
         yield RunStore(steps=edge.reader.tally_steps(edge.facts.measure))
@@ -184,6 +215,7 @@ async def compact_now(
 
     Raises:
         SummaryFailedError: `SUMMARY_FAILED`, when the summary could not be had.
+        OptionsError: `INVALID_OPTIONS`, for a policy without summaries, and as for `plan`.
     """
     said = said_to("compact_now", messages, model, options)
     edge = await begin(said, runtime_of(said, runtime))

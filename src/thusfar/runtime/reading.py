@@ -23,6 +23,7 @@ from thusfar.messages import Message, Text
 from thusfar.planner.facts import Source
 from thusfar.planner.pages import Pages
 from thusfar.planner.questions import Found, ReadMessages, ReadPositions, SearchMessages
+from thusfar.runtime.collecting import turn_of
 from thusfar.runtime.keeping import Place, newest_of, usable
 from thusfar.storage import questions as q
 from thusfar.storage.rows import LIVE, ArtifactRow, ChainRow, NodeRow, PageRow, TallyRow
@@ -350,10 +351,11 @@ class ThreadReader:
         if isinstance(turn, str):
             return (Message("user", (Text(turn),)),)
         given = turn if isinstance(turn, list | tuple) else [turn]
-        return tuple(
-            message if isinstance(message, Message) else self.target.lift(message)
-            for message in given
-        )
+        with turn_of(self.target):
+            return tuple(
+                message if isinstance(message, Message) else self.target.lift(message)
+                for message in given
+            )
 
 
 def calls_waiting(messages: Sequence[Message]) -> bool:

@@ -60,7 +60,7 @@ def read_arguments(arguments: str | Mapping[str, Any]) -> Recall:
         TranscriptError: `INVALID_TRANSCRIPT`, when they are not what the tool takes.
     """
     value = (
-        parse_json(arguments, where="the arguments") if isinstance(arguments, str) else arguments
+        parse_json(arguments, where="a call of recall") if isinstance(arguments, str) else arguments
     )
     try:
         return msgspec.convert(dict(value), Recall)
@@ -125,9 +125,9 @@ def _piece(text: str, start: int | None, measure: Measure, room: int | None) -> 
 
 
 def _range(wanted: Recall, messages: int) -> tuple[int, int]:
-    first = max(0, wanted.first if wanted.first is not None else wanted.last or 0)
-    last = min(messages - 1, wanted.last if wanted.last is not None else first)
-    return first, min(last, first + MOST_MESSAGES - 1)
+    ends = [end for end in (wanted.first, wanted.last) if end is not None]
+    first = max(0, min(ends))
+    return first, min(max(ends), messages - 1, first + MOST_MESSAGES - 1)
 
 
 def _scanned(facts: RequestFacts, search: Search) -> list[int]:
