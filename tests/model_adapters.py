@@ -44,8 +44,11 @@ class Adapter:
 
     def to(self, server: LoopbackServer, **options: Any) -> SdkModel:
         """Make a model that calls a loopback server."""
-        made = {"base_url": server.base_url(self.wire), "api_key": "a-key", **options}
-        return self.kind(self.model, **made)
+        return self.at(server.base_url(self.wire), **options)
+
+    def at(self, base_url: str, **options: Any) -> SdkModel:
+        """Make a model that calls an address."""
+        return self.kind(self.model, **{"base_url": base_url, "api_key": "a-key", **options})
 
     def asking(self, *said: str, **more: Any) -> dict[str, Any]:
         """Write the arguments of a request: texts of the user and the model in turn."""

@@ -29,7 +29,7 @@ FENCE = re.compile(
     r"^```(?P<language>\w*)[^\n]*\n(?P<body>.*?)^```[ \t]*$",
     re.MULTILINE | re.DOTALL,
 )
-SECONDS = 60
+SECONDS = 600
 
 
 @dataclass(frozen=True)

@@ -76,9 +76,21 @@ def kill_backends(url: str, hard: bool) -> None:
                 f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {of_others}"
             )
             return
-        rows = connection.execute(f"SELECT pid FROM pg_stat_activity WHERE {of_others}")
-        for (process,) in rows.fetchall():
+        rows = connection.execute(f"SELECT pid FROM pg_stat_activity WHERE {of_others}").fetchall()
+        for (process,) in rows:
             os.kill(process, signal.SIGKILL)
+        for (process,) in rows:
+            wait_for_end(process)
+
+
+def wait_for_end(process: int) -> None:
+    """Wait until a process was seen to be dead by its parent; only then the server recovers."""
+    for _ in range(6000):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.01)
 
 
 def reopened(url: str) -> Store:

@@ -31,6 +31,7 @@ from thusfar.process.state import State
 from thusfar.storage import Store, open_store
 
 STEPS = 60
+AHEAD = 6  # words that a run is ahead at most of the one behind which it is killed
 Told = Callable[[str], None]
 
 
@@ -97,18 +98,18 @@ def crash_once(url: str, run_id: str, at: int, chance: random.Random, pace: floa
     if child == 0:
         os.close(read)
         try:
-            store = opened(url)
-            Runs(store).sync.run(
-                build(lambda word: _tell(write, word)), {"given": "in"}, run_id=run_id
-            )
-            _tell(write, "end")
-            time.sleep(60)
+            told = Telling(write, at + AHEAD)
+            Runs(opened(url)).sync.run(build(told), {"given": "in"}, run_id=run_id)
+            told("end")
+            signal.pause()
         finally:
             os._exit(1)
     os.close(write)
     heard = b""
     while heard.count(b"\n") < at and b"end\n" not in heard:
-        heard += os.read(read, 65_536)
+        more = os.read(read, 65_536)
+        assert more, "the process ended by itself"
+        heard += more
     time.sleep(chance.uniform(0, pace))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
@@ -118,8 +119,17 @@ def crash_once(url: str, run_id: str, at: int, chance: random.Random, pace: floa
     return heard.decode().rpartition("\n")[0].split("\n")
 
 
-def _tell(write: int, word: str) -> None:
-    os.write(write, f"{word}\n".encode())
+class Telling:
+    """Tells each word over a pipe, and waits to be killed where it is far ahead of that."""
+
+    def __init__(self, write: int, most: int) -> None:
+        self._write, self._left = write, most
+
+    def __call__(self, word: str) -> None:
+        os.write(self._write, f"{word}\n".encode())
+        self._left -= 1
+        if self._left <= 0:
+            signal.pause()
 
 
 def opened(url: str) -> Store:

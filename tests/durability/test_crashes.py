@@ -21,7 +21,7 @@ def test_sqlite_survives_killed_writers(tmp_path: Path) -> None:
     found = _crash(f"sqlite:///{tmp_path / 'crash.db'}", CRASHES)
 
     assert found["wrong"] == []
-    assert found["acknowledged"] > CRASHES, "the writers were killed before they wrote"
+    assert found["acknowledged"] >= CRASHES, "the writers were killed before they wrote"
 
 
 def test_postgres_survives_killed_writers_and_backends(postgres_url: str) -> None:
@@ -30,7 +30,7 @@ def test_postgres_survives_killed_writers_and_backends(postgres_url: str) -> Non
     found = _crash(postgres_url, rounds)
 
     assert found["wrong"] == []
-    assert found["acknowledged"] > rounds, "the writers were killed before they wrote"
+    assert found["acknowledged"] >= rounds, "the writers were killed before they wrote"
 
 
 def _crash(url: str, rounds: int) -> dict[str, Any]:

@@ -82,7 +82,11 @@ def test_many_processes_may_start_at_once(
         for _ in range(8)
     ]
 
-    outcomes = [each.communicate("go\n", timeout=60)[1] for each in starting]
+    for each in starting:
+        assert each.stdin is not None
+        each.stdin.write("go\n")
+        each.stdin.flush()
+    outcomes = [each.communicate(timeout=300)[1] for each in starting]
 
     assert outcomes == [""] * 8
     sound(conversation(open_store(url), 1))

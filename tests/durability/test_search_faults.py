@@ -62,7 +62,7 @@ def at_once(*work: Any) -> None:
     errors: list[BaseException] = []
 
     def one(function: Any) -> None:
-        barrier.wait(10)
+        barrier.wait(300)
         try:
             function()
         except BaseException as error:  # noqa: BLE001 - raised below, in the test
@@ -72,7 +72,7 @@ def at_once(*work: Any) -> None:
     for each in threads:
         each.start()
     for each in threads:
-        each.join(60)
+        each.join()
     if errors:
         raise errors[0]
 

@@ -374,7 +374,7 @@ async def test_calls_of_one_answer_run_at_once():
     @tool
     async def meet() -> str:
         """Wait for the other."""
-        await asyncio.wait_for(met.wait(), 5)
+        await asyncio.wait_for(met.wait(), 60)
         return "met"
 
     model = Scripted([calling(ToolCall("a", "meet"), ToolCall("b", "meet")), saying("Both.")])

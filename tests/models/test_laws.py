@@ -42,6 +42,7 @@ RICH = Answer(
     tool_calls=CALLS,
     usage=Reported(input_tokens=120, output_tokens=40, cache_read_tokens=100, reasoning_tokens=10),
 )
+PATIENCE = 300  # seconds; only a test that fails waits for it
 
 
 def test_the_arguments_are_not_changed(adapter: Adapter) -> None:
@@ -138,7 +139,7 @@ def test_cancelling_a_call_closes_its_connection(adapter: Adapter) -> None:
         with LoopbackServer(Fault.stall(30.0)) as server:
             model = adapter.to(server)
             task = asyncio.ensure_future(call(model))
-            await asyncio.to_thread(server.wait, 1)
+            assert await asyncio.to_thread(server.wait, 1, timeout=PATIENCE)
             task.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await task
@@ -183,7 +184,7 @@ async def left(server: LoopbackServer) -> None:
         while not server.hung_up:
             await asyncio.sleep(0.01)
 
-    await asyncio.wait_for(seen(), 10)
+    await asyncio.wait_for(seen(), PATIENCE)
 
 
 def test_tokens_are_counted_where_the_provider_counts_them(adapter: Adapter) -> None:

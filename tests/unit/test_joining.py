@@ -188,7 +188,7 @@ def test_sync_code_joins_the_work_of_another_thread_and_never_its_own():
     def model(**_: Any) -> str:
         calls.append(1)
         started.set()
-        release.wait(10)
+        release.wait(300)
         return "What was said."
 
     runtime = Runtime(host=Nowhere())
@@ -199,7 +199,7 @@ def test_sync_code_joins_the_work_of_another_thread_and_never_its_own():
         )
     )
     maker.start()
-    assert started.wait(10)
+    assert started.wait(300)
     assert preview_sync(transcript(), **arguments(model, runtime, "fail", name="model")).status == (
         "unknown"
     )
@@ -211,8 +211,8 @@ def test_sync_code_joins_the_work_of_another_thread_and_never_its_own():
     )
     waiter.start()
     release.set()
-    maker.join(10)
-    waiter.join(10)
+    maker.join()
+    waiter.join()
 
     assert made[0].receipt.history.covered == joined[0].receipt.history.covered == 8
     assert len(calls) == 1

