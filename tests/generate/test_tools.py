@@ -227,3 +227,28 @@ def test_a_name_that_providers_refuse_is_refused_where_the_tool_is_made(name):
     """GE-7."""
     with pytest.raises(OptionsError, match="name"):
         tool(lambda: 1, name=name or " ")
+
+
+@pytest.mark.parametrize(("said", "got"), [("7.0", 7), ("7", 7), ("[7.0, 8]", [7, 8])])
+def test_a_number_without_a_fraction_is_an_integer(said, got):
+    """GE-8; GE-11."""
+    seen = []
+
+    def look(at: int | list[int]) -> str:
+        seen.append(at)
+        return "seen"
+
+    model = Scripted([ToolCall("c", "look", f'{{"at": {said}}}'), said])
+    result = generate_sync("Look.", model=model, tools=[look], output=int | list[int])
+
+    assert (seen, result.output) == ([got], got)
+    assert str(seen[0]) == str(got)
+
+
+def test_a_number_with_a_fraction_is_none():
+    def look(at: int) -> str:
+        return "seen"
+
+    model = Scripted([ToolCall("c", "look", '{"at": 7.5}'), "It did not fit."])
+    result = generate_sync("Look.", model=model, tools=[look])
+    assert [failed for failed, _ in results(result)] == [True]

@@ -111,9 +111,38 @@ class OutputSchema:
         return schema
 
 
+def converted(value: Any, kind: Any) -> Any:
+    """Read a JSON value as a type; where the type wants an integer, `1.0` is one.
+
+    In JSON Schema a number without a fraction is an integer, and some providers write all numbers
+    with a point.
+
+    Raises:
+        msgspec.ValidationError: for a value that does not fit.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        whole = _with_integers(value)
+        try:
+            return msgspec.convert(whole, kind)
+        except msgspec.ValidationError:
+            raise error from None
+
+
+def _with_integers(value: Any) -> Any:
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, list):
+        return [_with_integers(each) for each in value]
+    if isinstance(value, Mapping):
+        return {name: _with_integers(each) for name, each in value.items()}
+    return value
+
+
 def _msgspec(kind: Any, value: Any) -> Checked:
     try:
-        return to_json(msgspec.convert(value, kind)), ()
+        return to_json(converted(value, kind)), ()
     except msgspec.ValidationError as error:
         return None, (_without_values(str(error)),)
 

@@ -31,7 +31,7 @@ from thusfar.errors import (
 from thusfar.messages import Audio, File, Image, Message, Native, Text, ToolCall, ToolResult
 from thusfar.models.arguments import INVALID_JSON
 from thusfar.runtime.defining import on_wire, written
-from thusfar.runtime.schemas import OutputSchema
+from thusfar.runtime.schemas import OutputSchema, converted
 
 _NAME: Final = re.compile("[a-zA-Z0-9_-]{1,64}")
 """What OpenAI and Anthropic both take; each refuses others with 400 and its pattern
@@ -159,7 +159,7 @@ def _signature(function: Callable[..., Any], called: str) -> Any:
         raise _no_schema(called) from error
 
     def read(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        made = msgspec.convert(arguments, values)
+        made = converted(arguments, values)
         return {name: getattr(made, name) for name in values.__struct_fields__}
 
     return schema, read
