@@ -150,3 +150,70 @@ def test_a_store_of_threads_is_no_file_to_import(
 
     assert status == 2
     assert "a store of threads itself" in err
+
+
+def _sessions(tmp_path: Path, *rows: tuple[str, str]) -> str:
+    path = tmp_path / "sessions.db"
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        "CREATE TABLE agent_messages (id INTEGER PRIMARY KEY, session_id TEXT, message_data TEXT)"
+    )
+    for session, text in rows:
+        raw.execute(
+            "INSERT INTO agent_messages (session_id, message_data) VALUES (?, ?)", (session, text)
+        )
+    raw.close()
+    return str(path)
+
+
+_SAID = '{"role": "user", "content": "Hi"}'
+
+
+def test_one_session_is_imported_though_another_cannot_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _sessions(tmp_path, ("sound", _SAID), ("odd", "{"))
+
+    status, _, err = _asked(capsys, "thread", "import", path)
+    assert status == 1
+    assert "Item 2 of the session 'odd'" in err
+    assert not (tmp_path / "t.db").exists()
+
+    status, out, _ = _asked(capsys, "thread", "import", path, "--session", "sound")
+    assert (status, out) == (0, "sound: 1 message\n")
+
+
+def test_a_session_whose_id_no_thread_can_have_is_told_before_anything_is_stored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = _sessions(tmp_path, ("sound", _SAID), (" ", _SAID))
+
+    status, _, err = _asked(capsys, "thread", "import", path)
+    assert status == 1
+    assert "--session" in err
+    assert not (tmp_path / "t.db").exists()
+
+    status, out, _ = _asked(capsys, "thread", "import", path, "--session", " ", "--as", "named")
+    assert (status, out) == (0, "named: 1 message\n")
+
+
+def test_a_file_of_sessions_in_which_nothing_was_said_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status, out, err = _asked(capsys, "thread", "import", _sessions(tmp_path))
+
+    assert (status, out) == (1, "")
+    assert "no session in which something was said" in err
+
+
+def test_an_import_counts_the_records_that_could_not_be_read(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = {"type": "user", "uuid": "u1", "parentUuid": None, "message": json.loads(_SAID)}
+    odd = {**said, "uuid": "u2", "parentUuid": "u1", "message": {"role": "nobody"}}
+    path = tmp_path / "log.jsonl"
+    path.write_text("\n".join(map(json.dumps, (said, odd))))
+
+    status, out, _ = _asked(capsys, "thread", "import", str(path), "--as", "log")
+
+    assert (status, out) == (0, "log: 1 message; 1 record could not be read\n")

@@ -116,6 +116,7 @@ def test_the_messages_of_a_subgraph_are_a_branch_of_their_own(golden: Path) -> N
     told = _imported(golden, "nested")
 
     assert list(langgraph_threads(golden)) == ["nested", "plain", "delta"]
+    assert list(langgraph_threads(golden, only="plain")) == ["plain"]
     assert _texts(told) == ("ask inside", "from the inner agent: answer 1 to private question")
     assert told.info().metadata["imported"]["subgraphs"] == 1
     assert _texts(told, told.branches()[1].leaf) == (

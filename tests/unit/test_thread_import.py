@@ -176,8 +176,18 @@ def test_an_item_of_no_known_shape_stops_the_reading_of_a_file(tmp_path: Path) -
     raw.execute("INSERT INTO agent_messages VALUES (1, 's', '{\"speaker\": \"nobody\"}')")
     raw.close()
 
-    with pytest.raises(TranscriptError, match="unknown shape"):
+    raw = apsw.Connection(str(path))
+    raw.execute(
+        """INSERT INTO agent_messages VALUES (2, 'sound', '{"role":"user","content":"a"}')"""
+    )
+    raw.close()
+
+    with pytest.raises(TranscriptError, match="Item 1 of the session 's'") as caught:
         agents_sessions(path)
+
+    assert caught.value.facts == {"session": "s", "item": 1}
+    assert list(agents_sessions(path, only="sound")) == ["sound"]
+    assert agents_sessions(path, only="nobody") == {}
 
 
 def _logs() -> list[Path]:

@@ -20,6 +20,7 @@ from thusfar.errors import OptionsError, TranscriptError
 from thusfar.thread.foreign import Ids, Node, Tree
 
 _DIALECT: Final = "openai-responses"
+_SHOWN: Final = 80  # characters of an id in a message
 _MAIN: Final = "main"  # the branch that a session is opened on
 _ITEMS: Final = "SELECT session_id, id, message_data FROM agent_messages ORDER BY id"
 _BRANCHED: Final = "SELECT 1 FROM sqlite_schema WHERE name = 'message_structure'"
@@ -28,11 +29,12 @@ _STRUCTURE: Final = (
 )
 
 
-def agents_sessions(path: str | os.PathLike[str]) -> dict[str, Tree]:
+def agents_sessions(path: str | os.PathLike[str], *, only: str | None = None) -> dict[str, Tree]:
     """Read the sessions of an OpenAI Agents SDK SQLite file.
 
     Args:
         path: The file; it is only read.
+        only: Read the session of this id alone, so that no other one has to be readable.
 
     Returns:
         Transcripts by session id, in the order in which the sessions began; pass one to
@@ -40,14 +42,16 @@ def agents_sessions(path: str | os.PathLike[str]) -> dict[str, Tree]:
 
     Raises:
         OptionsError: `INVALID_OPTIONS`, when the file has no such tables.
-        TranscriptError: `INVALID_TRANSCRIPT`, for an item that cannot be read.
+        TranscriptError: `INVALID_TRANSCRIPT`, for an item that cannot be read; `facts` has its
+            `session` and the number of its row.
         StorageError: when the file cannot be read.
     """
     items, branches = _read(os.fspath(path))
     source = dialect(_DIALECT)
     return {
-        session: _tree(_lines(listed, branches.get(session, {})), listed, source)
+        session: _tree(session, _lines(listed, branches.get(session, {})), listed, source)
         for session, listed in items.items()
+        if only in (None, session)
     }
 
 
@@ -93,7 +97,7 @@ def _lines(items: dict[int, str], branches: dict[str, list[int]]) -> list[list[i
     return [[*loose, *line] for line in lines if line] or [loose]
 
 
-def _tree(lines: Iterable[list[int]], items: dict[int, str], source: Dialect) -> Tree:
+def _tree(session: str, lines: Iterable[list[int]], items: dict[int, str], source: Dialect) -> Tree:
     ids = Ids()
     nodes: list[Node] = []
     placed: dict[tuple[str | None, int], str] = {}
@@ -104,7 +108,7 @@ def _tree(lines: Iterable[list[int]], items: dict[int, str], source: Dialect) ->
             if number not in items:
                 continue
             if (last, number) not in placed:
-                message = ids.own(_lift(items[number], source, number), None)
+                message = ids.own(_lift(items[number], source, session, number), None)
                 assert message.id is not None
                 nodes.append(Node(message, last))
                 placed[last, number] = message.id
@@ -114,10 +118,13 @@ def _tree(lines: Iterable[list[int]], items: dict[int, str], source: Dialect) ->
     return Tree(tuple(nodes), head, about)
 
 
-def _lift(text: str, source: Dialect, number: int) -> Any:
+def _lift(text: str, source: Dialect, session: str, number: int) -> Any:
     try:
-        return source.lift(parse_json(text, where="an item of a session"))
-    except DialectMismatch:
+        return source.lift(parse_json(text))
+    except (DialectMismatch, TranscriptError) as error:
         raise TranscriptError(
-            "An item of a session had an unknown shape.", fix="Correct that item.", item=number
-        ) from None
+            f"Item {number} of the session {session[:_SHOWN]!r} could not be read.",
+            fix="Correct that row of agent_messages, or read the other sessions one by one.",
+            session=session,
+            item=number,
+        ) from error

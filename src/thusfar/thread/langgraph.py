@@ -77,13 +77,14 @@ class _Lists:
 
 
 def langgraph_threads(
-    path: str | os.PathLike[str], *, channel: str = "messages"
+    path: str | os.PathLike[str], *, channel: str = "messages", only: str | None = None
 ) -> dict[str, Tree]:
     """Read the threads of a LangGraph checkpoint file.
 
     Args:
         path: The file that a `SqliteSaver` was given; it is only read.
         channel: The channel of the graph's state that holds the messages.
+        only: Read the thread of this id alone, so that no other one has to be readable.
 
     Returns:
         Transcripts by thread id, in the order in which the threads began; pass one to
@@ -105,6 +106,8 @@ def langgraph_threads(
         connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
         connection.execute("BEGIN")
         for checkpoint in map(_Checkpoint._make, connection.execute(_CHECKPOINTS)):
+            if only not in (None, checkpoint.thread):
+                continue
             lists = threads.setdefault(checkpoint.thread, _Lists())
             _take(lists, checkpoint, channel, connection)
         connection.close()

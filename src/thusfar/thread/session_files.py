@@ -14,11 +14,12 @@ _TABLES: Final = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _OWN: Final = "thusfar_schema"
 
 
-def session_trees(path: str | os.PathLike[str]) -> dict[str, Tree]:
+def session_trees(path: str | os.PathLike[str], *, only: str | None = None) -> dict[str, Tree]:
     """Read the transcripts of a session file of the OpenAI Agents SDK or of LangGraph.
 
     Args:
         path: The file; it is only read.
+        only: Read the transcript of this id alone.
 
     Returns:
         Transcripts by the id that the file gives them.
@@ -30,9 +31,9 @@ def session_trees(path: str | os.PathLike[str]) -> dict[str, Tree]:
     """
     tables = _tables(path)
     if "agent_messages" in tables:
-        return agents_sessions(path)
+        return agents_sessions(path, only=only)
     if "checkpoints" in tables:
-        return langgraph_threads(path)
+        return langgraph_threads(path, only=only)
     if _OWN in tables:
         raise OptionsError(
             "The file is a store of threads itself.",

@@ -37,6 +37,7 @@ from thusfar.thread.system_text import OUTSIDE
 LOSSLESS: Final = "thusfar"
 _SQLITE_MAGIC: Final = b"SQLite format 3\0"
 _MOST_PLACES: Final = 5
+_MOST_SHOWN: Final = 80  # characters of an id
 _MOST_LINES: Final = 50  # a log states its session near its beginning
 
 
@@ -98,7 +99,8 @@ def import_thread(
     out = console()
     for each in made:
         size = counted(each["messages"], "message")
-        out.print(f"{shown(each['thread_id'])}: {size}{_branches(each)}", soft_wrap=True)
+        told = f"{size}{_branches(each)}{_left_aside(each)}"
+        out.print(f"{shown(each['thread_id'])}: {told}", soft_wrap=True)
     return 0
 
 
@@ -110,6 +112,13 @@ def _branches(made: dict[str, Any]) -> str:
     agents = imported.get("sidechains") if isinstance(imported, dict) else None
     told = f", {len(agents)} of sub-agents" if isinstance(agents, list) else ""
     return f", {made['branches']} branches{told}"
+
+
+def _left_aside(made: dict[str, Any]) -> str:
+    """Say how many records of a log were of no known shape."""
+    imported = made["metadata"].get("imported")
+    unread = imported.get("unreadable") if isinstance(imported, dict) else None
+    return f"; {counted(unread, 'record')} could not be read" if isinstance(unread, int) else ""
 
 
 def _import(handle: Thread, value: Any, dialect: str | None, title: str | None) -> dict[str, Any]:
@@ -162,14 +171,17 @@ def _sessions(file: str, session: str | None, as_: str | None) -> list[tuple[str
         raise OptionsError(
             "An SQLite file came from stdin, where it cannot be read.", fix="Pass its path."
         )
-    found = session_trees(file)
-    if session is not None:
-        if session not in found:
-            raise OptionsError(
-                f"The file has {counted(len(found), 'session')}, and none of that id.",
-                fix="Pass the id of one of them to --session.",
-            )
-        found = {session: found[session]}
+    found = session_trees(file, only=session)
+    if not found and session is not None:
+        raise OptionsError(
+            "The file has no session of that id, or nothing was said in it.",
+            fix="Pass the id of one of its sessions to --session.",
+        )
+    if not found:
+        raise TranscriptError(
+            "The file held no session in which something was said.",
+            fix="Pass a file with at least one message.",
+        )
     if as_ is not None:
         if len(found) != 1:
             raise OptionsError(
@@ -177,7 +189,20 @@ def _sessions(file: str, session: str | None, as_: str | None) -> list[tuple[str
                 fix="Choose one with --session, or leave --as out.",
             )
         return [(as_, items) for items in found.values()]
+    for name in found:
+        _require_id(name)
     return list(found.items())
+
+
+def _require_id(session: str) -> None:
+    """Check that a thread can have the id of a session, before the first one is stored."""
+    try:
+        check_id(session, "thread id")
+    except InvalidMessageError as error:
+        raise InvalidMessageError(
+            f"No thread can have the id of the session {session[:_MOST_SHOWN]!r}.",
+            fix="Import it alone: --session with its id, and --as with another.",
+        ) from error
 
 
 def export(
