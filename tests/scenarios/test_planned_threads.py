@@ -434,3 +434,19 @@ def test_results_of_an_open_answer_may_come_one_by_one_on_another_wire(store):
     assert thread.sync.verify().problems == ()
     after = plan_sync(turn="And now?", max_output_tokens=100, **said)
     assert [message["role"] for message in after.messages] == ["user", "assistant"] * 2 + ["user"]
+
+
+def test_an_answer_is_stored_once_however_often_it_is_accepted(store):
+    """Whoever does not know whether `accept` came through accepts again."""
+    thread = Thread("talk", store=store)
+    planned = plan_sync(thread=thread, turn="Hello", model="gpt-4o")
+
+    first = planned.accept_sync("Hi there.", input_tokens=9)
+    again = planned.accept_sync("Hi there.", input_tokens=9)
+    other = planned.accept_sync("Good day.")
+
+    assert (first.commit.replayed, again.commit.replayed) == (False, True)
+    assert again.commit.message_ids == first.commit.message_ids
+    assert other.commit.status == "alternative"
+    assert [len(m.parts) for m in thread.sync.transcript().messages] == [1, 1]
+    assert len(planned._edge.runtime._ratios) <= 1

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from thusfar import history, plan_sync
+from thusfar import Thread, history, plan_sync
+from thusfar.errors import TranscriptError
+from thusfar.storage.memory import MemoryStore
 
 ASKED = {"role": "user", "content": "Which port?"}
 ANTHROPIC = {
@@ -98,3 +100,35 @@ def test_a_view_has_the_callers_own_answers(wire: str):
     view = history.recent(9).project(given, dialect=wire).messages
 
     assert all(one is other for one, other in zip(view, given, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "response"),
+    [
+        ("openai-chat", "gpt-4o", {"choices": []}),
+        ("openai-chat", "gpt-4o", {"choices": [{"finish_reason": "error"}]}),
+        ("openai-chat", "gpt-4o", {"error": {"message": "busy"}}),
+        ("openai-chat", "gpt-4o", 5),
+        ("openai-chat", "gpt-4o", ["text"]),
+        ("gemini", "gemini-2.5-pro", {"candidates": [{"finishReason": "SAFETY"}]}),
+        ("gemini", "gemini-2.5-pro", {"promptFeedback": {"blockReason": "SAFETY"}}),
+        ("openai-responses", "gpt-5", {"status": "failed", "output": None}),
+        ("anthropic", "claude-sonnet-4-5", {"type": "error", "error": {"type": "busy"}}),
+    ],
+)
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_response_without_a_message_is_told_as_such(name, model, response, stored):
+    """An answer that was blocked or failed is not taken for one, and nothing is stored."""
+    thread = Thread("t", store=MemoryStore()) if stored else None
+    planned = plan_sync(
+        None if stored else [],
+        thread=thread,
+        turn="Hello",
+        model=model,
+        dialect=name,
+        max_output_tokens=100,
+    )
+
+    with pytest.raises(TranscriptError, match="held no message"):
+        planned.accept_sync(response)
+    assert thread is None or thread.sync.transcript().messages == ()

@@ -12,6 +12,7 @@ from thusfar._numbers import require_whole
 from thusfar.dialects.placement import Placed
 from thusfar.drive import Steps
 from thusfar.errors import HistoryError, OptionsError
+from thusfar.messages import Message
 from thusfar.models.arguments import call_arguments
 from thusfar.planner.preparing import prepare_steps
 from thusfar.planner.recall import recall_tool
@@ -82,6 +83,7 @@ class Planned:
         "_arguments",
         "_edge",
         "_sealed",
+        "_taken",
         "_transport_retries",
         "before",
         "kwargs",
@@ -108,6 +110,7 @@ class Planned:
         self._edge = edge
         self._arguments = arguments
         self._transport_retries = 0
+        self._taken: list[tuple[list[Any], Any]] = []
         self.before: Planned | None = arguments.within
         self.step: int = arguments.within.step + 1 if arguments.within is not None else 0
         self.preparation = preparation
@@ -218,7 +221,8 @@ class Planned:
         """Take in the answer: usage, the turn of a thread, and preparation for the next request.
 
         An answer that calls tools is stored as it is. Plan the next request with their results as
-        its turn: they go into the same group.
+        its turn: they go into the same group. The same answer is stored once, however often it is
+        accepted; another one becomes an alternative.
 
         Args:
             response: The SDK's response, a message, a list of messages, or text. `None`: only
@@ -227,13 +231,14 @@ class Planned:
 
         Raises:
             ThreadCommitError: `COMMIT_FAILED`, when the turn could not be stored.
+            TranscriptError: `INVALID_TRANSCRIPT`, when the response holds no message.
             OptionsError: `INVALID_OPTIONS`, for a count that is no whole number from 0.
         """
         answered, reported = self._take(response, input_tokens)
-        commit = None
-        if self._edge.reader is not None and answered:
-            steps = self._edge.reader.commit_steps(self._edge.facts.turn, answered)
+        commit = self._stored(answered)
+        if commit is None and (steps := self._commit_steps(answered)) is not None:
             commit = await self._edge.runtime.store.arun(steps)
+            self._taken.append((answered, commit))
         await self._edge.runtime.flush()
         return self._prepare(self._said(answered), commit, reported)
 
@@ -243,10 +248,10 @@ class Planned:
         A summary is prepared where the runtime's host takes work without an event loop.
         """
         answered, reported = self._take(response, input_tokens)
-        commit = None
-        if self._edge.reader is not None and answered:
-            steps = self._edge.reader.commit_steps(self._edge.facts.turn, answered)
+        commit = self._stored(answered)
+        if commit is None and (steps := self._commit_steps(answered)) is not None:
             commit = self._edge.runtime.store.run(steps)
+            self._taken.append((answered, commit))
         self._edge.runtime.flush_sync()
         return self._prepare(self._said(answered), commit, reported)
 
@@ -278,16 +283,33 @@ class Planned:
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
         require_whole("accept()", "input_tokens", input_tokens, least=0)
         reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
-        self.report(reported, reported_output_tokens(response))
-        return messages_of_response(response, self._edge.wire), reported
+        answered = messages_of_response(response, self._edge.wire)
+        told = (reported, reported_output_tokens(response))
+        if told != self.reported:
+            self.report(*told)
+        return answered, reported
+
+    def _stored(self, answered: list[Any]) -> Any:
+        """The proof that an answer is stored already; `None` where it is not."""
+        for one, commit in self._taken:
+            if one == answered:
+                return msgspec.structs.replace(commit, replayed=True)
+        return None
+
+    def _commit_steps(self, answered: list[Any]) -> Steps[Any] | None:
+        reader = self._edge.reader
+        if reader is None or not answered:
+            return None
+        steps: Steps[Any] = reader.commit_steps(self._edge.facts.turn, answered)
+        return steps
 
     def _said(self, answered: list[Any]) -> tuple[Any, ...]:
         """The whole transcript with the answer, where the caller owns it."""
         if self._edge.reader is not None:
             return ()
         facts, wire = self._edge.facts, self._edge.wire
-        if wire is not facts.dialect:
-            lifted = [wire.lift(message) for message in answered]
+        if wire is not facts.dialect or any(isinstance(each, Message) for each in answered):
+            lifted = [m if isinstance(m, Message) else wire.lift(m) for m in answered]
             answered = list(written_in(lifted, facts.dialect))
         return (*facts.source.messages, *facts.turn, *answered)
 

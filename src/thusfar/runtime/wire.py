@@ -9,24 +9,42 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from thusfar.dialects.base import Dialect, plain
-from thusfar.messages import Message
+from thusfar.dialects.base import Dialect, DialectMismatch, plain
+from thusfar.errors import TranscriptError
+from thusfar.messages import Message, Text
 
 
 def messages_of_response(response: Any, dialect: Dialect) -> list[Any]:
     """Find the messages in what a provider answered, or take messages as they are.
 
     Args:
-        response: The SDK's response, a message, or a list of messages.
+        response: The SDK's response, a message, a list of messages, or text.
         dialect: The wire format of the request.
+
+    Raises:
+        TranscriptError: `INVALID_TRANSCRIPT`, when it holds none of that format.
     """
+    found = _found(response, dialect)
+    try:
+        for message in found:
+            if not isinstance(message, Message):
+                dialect.describe(message)
+    except DialectMismatch:
+        raise TranscriptError(
+            f"A response held no message of the dialect {dialect.name}.",
+            fix="Pass the SDK's response, its message, a list of messages, or text; an answer that "
+            "was blocked or failed holds none.",
+            dialect=dialect.name,
+        ) from None
+    return found
+
+
+def _found(response: Any, dialect: Dialect) -> list[Any]:
     if response is None:
         return []
     if isinstance(response, list | tuple):
         return list(response)
     if isinstance(response, str):
-        from thusfar.messages import Text
-
         return list(dialect.lower(Message("assistant", (Text(response),))))
     body = plain(response)
     if body is None:
@@ -38,7 +56,7 @@ def messages_of_response(response: Any, dialect: Dialect) -> list[Any]:
     if isinstance(output, Mapping) and "message" in output:
         return [output["message"]]
     if candidates := body.get("candidates"):
-        return [candidates[0]["content"]]
+        return [candidates[0].get("content")]
     if body.get("type") == "message" and dialect.name == "anthropic":
         return [{"role": body["role"], "content": body["content"]}]
     return [response]
@@ -46,7 +64,7 @@ def messages_of_response(response: Any, dialect: Dialect) -> list[Any]:
 
 def _message_of(response: Any, choices: Any) -> Any:
     held = getattr(response, "choices", None)
-    return held[0].message if held else choices[0]["message"]
+    return held[0].message if held else choices[0].get("message")
 
 
 _INPUT_NAMES: Final = (
