@@ -122,7 +122,9 @@ def find_all(ctx: Context, message_ids: tuple[str, ...]) -> Steps[dict[str, Node
         InvalidMessageError: `INVALID_MESSAGE`, for what is no text.
     """
     if not all(isinstance(message_id, str) for message_id in message_ids):
-        raise InvalidMessageError("A message id was no text.", fix="Pass the id as a str.")
+        raise InvalidMessageError(
+            "A message id was no text.", fix="Pass each id as a str; several as redact(*ids)."
+        )
     found = yield from look_up(ctx, message_ids)
     missing = {ctx.key(i): i for i in message_ids if i not in found}
     if missing:
