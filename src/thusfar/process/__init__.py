@@ -12,6 +12,7 @@ from thusfar.process.entries import Entry
 from thusfar.process.files import load_process
 from thusfar.process.intercepting import Call, Cancel, Forward, Interceptor, Skip, Use
 from thusfar.process.isolating import TaskOutcome
+from thusfar.process.kinds import END
 from thusfar.process.log import HistoryPart
 from thusfar.process.markdown import run_markdown
 from thusfar.process.outcomes import (
@@ -33,7 +34,6 @@ from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
 from thusfar.process.runs import Runs, SyncRuns
 from thusfar.process.tape import Capture, Replay, Tape
 from thusfar.process.tasks import (
-    END,
     CommitChanges,
     DecisionTask,
     ScriptTask,

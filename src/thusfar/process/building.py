@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from thusfar.errors import InvalidDefinitionError, OptionsError
+from thusfar.process.kinds import check_function, check_names, check_target, check_text
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import RunLimits
 from thusfar.process.prompts import BUILT_IN, SAME, Primers, PromptTexts
@@ -21,11 +22,9 @@ from thusfar.process.tasks import (
     ScriptTask,
     SubProcess,
     Task,
-    check_function,
-    check_names,
-    check_text,
 )
 from thusfar.process.templates import check_template
+from thusfar.process.views import PartialPromptConfig
 
 
 def prompt_texts(**given: Any) -> PromptTexts:
@@ -75,6 +74,10 @@ def graph_of(
         InvalidDefinitionError: `INVALID_DEFINITION`, for an id used twice or a task that does not
             exist.
     """
+    check_names("tasks", tasks, "The process")
+    targets = {"start": start, "default_return_task": back, "error_task": error_task}
+    for option, target in targets.items():
+        check_target(option, target, "The process")
     made: dict[str, AnyTask] = {}
     for given in tasks:
         task = _task(given)
@@ -135,7 +138,14 @@ def _task(given: Any) -> AnyTask:
 
 
 def check_settings(
-    *, state: Any, sequence: Any, limits: Any, requests: Any, **functions: Any
+    *,
+    state: Any,
+    sequence: Any,
+    optional_prompts: Any,
+    prompt_modes: Any,
+    limits: Any,
+    requests: Any,
+    **functions: Any,
 ) -> None:
     """Check the kinds of what a process is given beside its tasks and texts.
 
@@ -143,9 +153,11 @@ def check_settings(
         OptionsError: `INVALID_OPTIONS`, for one of another kind.
         InvalidDefinitionError: `INVALID_DEFINITION`, for a sequence that is one text.
     """
-    check_names("sequence", sequence, "The process")
+    check_names("sequence", sequence, "The process", each=str)
     for name, value, kind in (
         ("state", state, Mapping),
+        ("optional_prompts", optional_prompts, Mapping),
+        ("prompt_modes", prompt_modes, Mapping),
         ("limits", limits, RunLimits),
         ("requests", requests, RequestSettings),
     ):
@@ -154,6 +166,13 @@ def check_settings(
                 f"Process() got a {type(value).__name__} for {name}.",
                 fix=f"Pass a {kind.__name__} for {name}.",
                 option=name,
+            )
+    for mode in (prompt_modes or {}).values():
+        if not isinstance(mode, PartialPromptConfig):
+            raise OptionsError(
+                "Process() got a mode of partial prompts that is none.",
+                fix="Pass a PartialPromptConfig for each name of prompt_modes.",
+                option="prompt_modes",
             )
     for name, function in functions.items():
         check_function(name, function, "The process", awaited=name == "interceptor")

@@ -20,6 +20,7 @@ from thusfar.process.building import check_settings, graph_of, prompt_texts
 from thusfar.process.checking import findings_of
 from thusfar.process.entries import Entry, manual_entry
 from thusfar.process.intercepting import Interceptor
+from thusfar.process.kinds import check_id
 from thusfar.process.log import (
     DETAIL_ITEMS,
     MAX_ITEMS,
@@ -40,7 +41,7 @@ from thusfar.process.snapshots import require_task
 from thusfar.process.state import State
 from thusfar.process.steps import Commit
 from thusfar.process.tape import Capture, Replay
-from thusfar.process.tasks import AnyTask, check_id
+from thusfar.process.tasks import AnyTask
 from thusfar.process.views import PartialPrompt, PartialPromptConfig
 from thusfar.runtime.schemas import OutputSchema
 
@@ -159,6 +160,8 @@ class Process(Runnable):
         check_settings(
             state=state,
             sequence=sequence,
+            optional_prompts=optional_prompts,
+            prompt_modes=prompt_modes,
             limits=limits,
             requests=requests,
             interceptor=interceptor,

@@ -40,6 +40,8 @@ def read_file(path: str | os.PathLike[str]) -> Any:
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, when the file cannot be read.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise fault("", "was named by something else than a path", "Pass the path of a file.")
     file = Path(path)
     kind = file.suffix.lower()
     if kind not in (".toml", ".json"):

@@ -33,6 +33,8 @@ class Hooks:
     def __init__(
         self, named: Mapping[str, Any] | None = None, *, allow_imports: bool = False
     ) -> None:
+        if not isinstance(named, Mapping | None):
+            raise fault("", f"was read with a {type(named).__name__} as hooks", "Pass a mapping.")
         self._named = dict(named or {})
         self._allow_imports = allow_imports
 

@@ -53,7 +53,7 @@ def task_steps(
     from thusfar.process.running import failure_of, require_idle
 
     require_idle(process)
-    task = process.graph.tasks.get(task_id)
+    task = process.graph.tasks.get(task_id) if isinstance(task_id, str) else None
     if task is None:
         raise OptionsError(
             "A process has no task of that id.",

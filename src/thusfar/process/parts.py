@@ -14,10 +14,11 @@ from typing import Any, Final
 
 from thusfar.errors import InvalidTemplateError
 from thusfar.lines import cap, escape_line
+from thusfar.process.kinds import END
 from thusfar.process.log import LogSlice
 from thusfar.process.prompts import BUILT_IN, SAME, AttemptPrompt, Moment, Piece
 from thusfar.process.rendering import INTENTS_ZONE, NEWEST_ZONE, OLDER_ZONE, sendable
-from thusfar.process.tasks import END, Transition
+from thusfar.process.tasks import Transition
 from thusfar.process.templates import (
     PART_NAMES,
     PartFunction,

@@ -7,10 +7,9 @@ Source:
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import inf
 from typing import TYPE_CHECKING, Any, Final
 
-from thusfar._numbers import require_whole
+from thusfar._numbers import require_seconds, require_whole
 from thusfar.errors import OptionsError
 
 if TYPE_CHECKING:
@@ -57,19 +56,19 @@ class RunLimits:
     def __post_init__(self) -> None:
         require_whole("Process()", "max_retries", self.max_retries, least=0)
         require_whole("Process()", "max_steps", self.max_steps)
+        for name in ("max_retries", "max_steps"):
+            if getattr(self, name) is None:
+                raise OptionsError(
+                    f"Process() got None for {name}.",
+                    fix=f"Pass a whole number for {name}; there is always such a limit.",
+                    option=name,
+                )
         require_whole("Process()", "max_calls", self.max_calls)
         require_whole("Process()", "max_tokens", self.max_tokens)
         require_whole("Process()", "loop_threshold", self.loop_threshold, least=2)
         for name in ("call_timeout_seconds", "step_timeout_seconds", "run_timeout_seconds"):
-            value = getattr(self, name)
-            if value is not None and (
-                isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < inf
-            ):
-                raise OptionsError(
-                    f"Process() got a value for {name} outside its range.",
-                    fix="Pass a number of seconds above 0, or None.",
-                    option=name,
-                )
+            if (value := getattr(self, name)) is not None:
+                require_seconds("Process()", name, value)
 
 
 @dataclass(slots=True, kw_only=True)

@@ -18,10 +18,11 @@ from thusfar.process import fields as f
 from thusfar.process.criteria import check_criteria
 from thusfar.process.definition import Process
 from thusfar.process.hooks import Hooks, fault
+from thusfar.process.kinds import check_updates
 from thusfar.process.planning import RequestSettings
 from thusfar.process.position import RunLimits
 from thusfar.process.state import State
-from thusfar.process.tasks import Transition, check_updates
+from thusfar.process.tasks import Transition
 from thusfar.process.templates import check_template
 from thusfar.process.views import PartialPromptConfig
 from thusfar.runtime.schemas import OutputSchema

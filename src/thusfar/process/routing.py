@@ -12,7 +12,8 @@ from typing import Literal
 
 import msgspec
 
-from thusfar.process.tasks import END, AnyTask, DecisionTask, Task
+from thusfar.process.kinds import END
+from thusfar.process.tasks import AnyTask, DecisionTask, Task
 
 FindingKind = Literal[
     "unknown-target", "unreachable", "no-end", "unknown-part", "inside-itself", "unrecorded"

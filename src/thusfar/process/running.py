@@ -16,6 +16,7 @@ from thusfar.errors import (
     InputInvalidError,
     InvalidDefinitionError,
     NoRouteError,
+    OptionsError,
     OutputInvalidError,
     ProcessRunningError,
     RunExistsError,
@@ -25,12 +26,12 @@ from thusfar.process.answering import Wait
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.failing import or_failure_task
 from thusfar.process.fingerprints import fingerprint
+from thusfar.process.kinds import END
 from thusfar.process.outcomes import Outcome, ProcessFailure, StepCommitted, StepStarted
 from thusfar.process.paths import RESERVED, reserved
 from thusfar.process.progress import Run
 from thusfar.process.steps import Commit, step_of
 from thusfar.process.tape import Capture, Replay
-from thusfar.process.tasks import END
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
@@ -79,6 +80,12 @@ def run_steps(
         ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
     """
     require_idle(process)
+    if not isinstance(tape, Capture | Replay | None):
+        raise OptionsError(
+            f"A run was passed a {type(tape).__name__} as its tape.",
+            fix="Pass a Capture() to record it, or Replay(tape) to answer it.",
+            option="tape",
+        )
     _require_sound(process)
     process.running = True
     if around is not None:
@@ -171,19 +178,27 @@ def _begin(process: Process, given: Mapping[str, Any] | None) -> None:
     if given is None and (process.input_schema is None or begun):
         return
     values = to_json({} if given is None else given)
+    if not isinstance(values, Mapping):
+        raise _no_input(process, "was no mapping of names to values")
     if process.input_schema is not None:
         values, errors = process.input_schema.check(values)
         if errors:
-            raise InputInvalidError(
-                f"The input of the process {process.id} did not fit its schema.",
-                fix="Pass what the schema of input= asks for.",
-                process_id=process.id,
-                faults=len(errors),
-            )
+            raise _no_input(process, "did not fit its schema", faults=len(errors))
+        if not isinstance(values, Mapping):
+            raise _no_input(process, "was made into something else than a mapping by its schema")
     if RESERVED in values:
         raise reserved()
     process.position.inputs = values
     process.state.replace({**process.state.values_only, **values})
+
+
+def _no_input(process: Process, what: str, **facts: Any) -> InputInvalidError:
+    return InputInvalidError(
+        f"The input of the process {process.id} {what}.",
+        fix="Pass a mapping; where the process has input=, one that fits it.",
+        process_id=process.id,
+        **facts,
+    )
 
 
 def _one_step(run: Run) -> Steps[None]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from thusfar.errors import OptionsError
+from thusfar._numbers import require_seconds
 from thusfar.process import shelving
 from thusfar.process.answering import adriven, driven
 from thusfar.process.control import Control, RunHandle
@@ -57,14 +57,8 @@ class Runs:
     """
 
     def __init__(self, store: Store, *, lease_seconds: float | None = None) -> None:
-        if lease_seconds is not None and not (
-            isinstance(lease_seconds, int | float) and lease_seconds > 0
-        ):
-            raise OptionsError(
-                "Runs() got a lease of no time.",
-                fix="Pass a number of seconds above 0, or None.",
-                option="lease_seconds",
-            )
+        if lease_seconds is not None:
+            require_seconds("Runs()", "lease_seconds", lease_seconds)
         self.store = store
         self.lease_seconds = lease_seconds
 

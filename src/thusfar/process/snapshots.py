@@ -12,10 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.errors import InvalidStateError
+from thusfar.process.kinds import END
 from thusfar.process.log import ActionLog, LogOptions
 from thusfar.process.position import Position
 from thusfar.process.routing import Graph
-from thusfar.process.tasks import END
 from thusfar.storage.runs import RunRow
 
 SNAPSHOT_SCHEMA: Final = 1  # 1: state, log and position

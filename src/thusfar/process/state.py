@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any
 
 from thusfar.codec import to_json
+from thusfar.errors import InvalidStateError
 from thusfar.process.entries import Entry
 from thusfar.process.paths import RESERVED, reserved
 
@@ -23,13 +24,18 @@ class State(MutableMapping[str, Any]):
         mirror: Gives the entries.
 
     Raises:
-        InvalidStateError: `INVALID_STATE`, for a value under the reserved name.
+        InvalidStateError: `INVALID_STATE`, for what is no mapping, or a value under the reserved
+            name.
         TranscriptError: `INVALID_TRANSCRIPT`, for a value that is not JSON.
     """
 
     __slots__ = ("_mirror", "_values")
 
     def __init__(self, values: Mapping[str, Any], mirror: Mirror) -> None:
+        if not isinstance(values, Mapping):
+            raise InvalidStateError(
+                f"A state was a {type(values).__name__}.", fix="Pass a mapping of names to values."
+            )
         if RESERVED in values:
             raise reserved()
         self._values: dict[str, Any] = to_json(values)

@@ -121,7 +121,7 @@ class Tape(msgspec.Struct, frozen=True, kw_only=True):
             return value
         try:
             return msgspec.convert(value, cls)
-        except msgspec.ValidationError:
+        except (msgspec.ValidationError, TypeError, ValueError):
             raise OptionsError(
                 "A tape did not have the shape of one.", fix="Pass what Tape.to_json() made."
             ) from None

@@ -6,9 +6,7 @@ Source:
 
 from __future__ import annotations
 
-import inspect
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -18,100 +16,20 @@ from thusfar._numbers import require_whole
 from thusfar.errors import InvalidDefinitionError, OptionsError
 from thusfar.models.resolving import resolve_model
 from thusfar.process.criteria import Criteria, check_criteria
-from thusfar.process.paths import check_sources, parse_path
+from thusfar.process.kinds import (
+    END,
+    Updates,
+    check_function,
+    check_id,
+    check_names,
+    check_target,
+    check_text,
+    check_updates,
+)
 from thusfar.process.templates import check_template
 from thusfar.runtime.schemas import OutputSchema
 
-END: Final = "END"
 _DECIDED: Final = ("a condition", "a target")
-_ID: Final = re.compile(r"[^\W\d][\w.-]*")
-Updates = str | Mapping[str, Any] | None
-
-
-def check_id(value: object, what: str) -> None:
-    """Check a task id: a word of letters, digits, `_`, `-` and `.`, and not `END`.
-
-    Raises:
-        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
-    """
-    if not isinstance(value, str) or not _ID.fullmatch(value) or value == END:
-        raise InvalidDefinitionError(
-            f"{what} had an id that cannot be used.",
-            fix="Use letters, digits, _, - and ., beginning with a letter; END is reserved.",
-            option="to" if what == "A transition" else "id",
-        )
-
-
-def check_text(name: str, value: object, owner: str) -> None:
-    """Check for text, or `None`.
-
-    Raises:
-        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
-    """
-    if value is not None and not isinstance(value, str):
-        raise InvalidDefinitionError(
-            f"{owner} had a {type(value).__name__} as {name}.",
-            fix=f"Pass text for {name}.",
-            option=name,
-        )
-
-
-def check_names(name: str, value: object, owner: str) -> None:
-    """Check for several values; one text is taken for a list of its letters otherwise.
-
-    Raises:
-        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
-    """
-    if isinstance(value, str | Mapping) or not isinstance(value, Iterable):
-        raise InvalidDefinitionError(
-            f"{owner} had a {type(value).__name__} as {name}.",
-            fix=f"Pass a list for {name}.",
-            option=name,
-        )
-
-
-def check_function(name: str, value: object, owner: str, *, awaited: bool = True) -> None:
-    """Check for a function, or `None`.
-
-    Args:
-        name: What it is for.
-        value: The function.
-        owner: What has it.
-        awaited: Whether it may have to be awaited.
-
-    Raises:
-        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
-    """
-    if value is None:
-        return
-    if not callable(value) or (not awaited and inspect.iscoroutinefunction(value)):
-        raise InvalidDefinitionError(
-            f"{owner} had something else than a function as {name}"
-            f"{'' if awaited else ', or one that has to be awaited'}.",
-            fix=f"Pass a function for {name}{'' if awaited else ' that answers at once'}.",
-            option=name,
-        )
-
-
-def check_updates(updates: Updates, owner: str) -> None:
-    """Check the paths of state updates.
-
-    Raises:
-        InvalidStateError: `INVALID_STATE`, for a bad path or source, or the reserved name.
-        InvalidDefinitionError: `INVALID_DEFINITION`, when they are neither a path nor a mapping.
-    """
-    if updates is None:
-        return
-    if not isinstance(updates, str | Mapping):
-        raise InvalidDefinitionError(
-            f"The state updates of {owner} were neither a path nor a mapping.",
-            fix="Pass a path, or a mapping of paths to values.",
-            task_id=owner,
-        )
-    for path in [updates] if isinstance(updates, str) else updates:
-        parse_path(path)
-    if not isinstance(updates, str):
-        check_sources(updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,13 +150,13 @@ class Task:
         for name in ("interceptor", "before_commit", "process_outputs", "after_commit"):
             check_function(name, getattr(self, name), self.id)
         check_names("transitions", self.transitions, self.id)
-        check_names("omit", self.omit, self.id)
+        check_names("omit", self.omit, self.id, each=str)
         edges = tuple(_transition(each) for each in self.transitions)
         object.__setattr__(self, "transitions", edges)
         object.__setattr__(self, "omit", tuple(self.omit))
-        for name in ("task_prompt", "prompt"):
-            if (text := getattr(self, name)) is not None:
-                check_template(text, owner=f"{self.id}.{name}")
+        check_template(self.task_prompt, owner=f"{self.id}.task_prompt")
+        if self.prompt is not None:
+            check_template(self.prompt, owner=f"{self.id}.prompt")
         if isinstance(self.model, str):
             object.__setattr__(self, "model", resolve_model(self.model))
         if self.output is not None:
@@ -292,8 +210,9 @@ class DecisionTask:
                 fix="Pass a condition and the target that it leads to.",
                 option="decisions",
             )
-        for criteria, _ in made:
+        for criteria, target in made:
             check_criteria(criteria)
+            check_target("decisions", target, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -363,6 +282,12 @@ class SubProcess:
     def __post_init__(self) -> None:
         _check_common(self)
         check_updates(self.state_updates, self.id)
+        if not isinstance(self.inputs, Mapping):
+            raise InvalidDefinitionError(
+                f"{self.id} had inputs that are no mapping.",
+                fix="Pass a mapping of paths to values.",
+                option="inputs",
+            )
         check_updates(self.inputs, self.id)
 
 
@@ -374,6 +299,8 @@ def _check_common(task: AnyTask) -> None:
     check_id(task.id, "A task")
     check_text("title", task.title, task.id)
     check_text("description", task.description, task.id)
+    for name in ("next_task", "failure_task", "otherwise"):
+        check_target(name, getattr(task, name, None), task.id)
     summary = None if isinstance(task, DecisionTask) else task.history_summary
     if summary is not None:
         check_template(summary, owner=f"{task.id}.history_summary")
