@@ -647,3 +647,32 @@ def test_an_output_may_be_no_object_also_beside_transitions(
     process = one(task, [answer])
 
     assert process.run_sync().output == {"got": value}
+
+
+@pytest.mark.parametrize(
+    ("template", "told"),
+    [
+        ("${state.nope.deep}", "The template of a.task_prompt named what does not exist: nope."),
+        ("${nope}", "The template of a.task_prompt named what does not exist: nope."),
+        ("${state.xs[7]}", "The template of a.task_prompt named what does not exist: 7."),
+        (
+            "${1 / state.zero}",
+            "The template of a.task_prompt could not be rendered: ZeroDivisionError.",
+        ),
+    ],
+)
+def test_a_template_that_cannot_be_rendered_says_what_was_missing(template: str, told: str):
+    process = one(
+        Task(id="a", task_prompt=template), ["x"], state={"xs": [], "zero": 0, "word": "SECRET"}
+    )
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.message) == ("INVALID_TEMPLATE", told)
+    assert outcome.calls == 0
+
+
+def test_a_template_that_cannot_be_read_says_why():
+    with pytest.raises(InvalidTemplateError, match="could not be read: No filter named 'shout'"):
+        Task(id="a", task_prompt="${state|shout}")

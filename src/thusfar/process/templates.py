@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from thusfar.codec import json_text, text_of
 from thusfar.errors import InvalidTemplateError
+from thusfar.lines import cap, escape_line
 from thusfar.process.entries import Entry
 from thusfar.process.state import State
 
@@ -24,6 +25,8 @@ _PART_CALL: Final = re.compile(
 )
 
 
+_NAMED: Final = re.compile(r"has no (?:attribute|element) (.+)$|^'(.+)' is undefined$", re.DOTALL)
+NAME_SHOWN: Final = 80  # characters of a name in an error
 PART_NAMES: Final = ("promptPart", "prompt_part", "prt")
 
 Pieces = tuple[tuple[str, str], ...]
@@ -133,7 +136,7 @@ def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[st
     except InvalidTemplateError:
         raise
     except Exception as error:  # filters raise whatever their values raise
-        raise _refused(owner, "could not be rendered", error) from error
+        raise _refused(owner, "could not be rendered", error, text) from error
 
 
 def render_text(text: str, scope: Mapping[str, Any], *, owner: str) -> str:
@@ -230,15 +233,32 @@ def _compiled(text: str, owner: str) -> Any:
         raise _refused(owner, "could not be read", error) from error
 
 
-def _refused(owner: str, what: str, error: Exception | None) -> InvalidTemplateError:
+def _refused(
+    owner: str, what: str, error: Exception | None, template: str = ""
+) -> InvalidTemplateError:
+    """Make the error; it says what the author wrote, and nothing of the values."""
     line = getattr(error, "lineno", None)
     facts: dict[str, Any] = {"owner": owner}
     if isinstance(line, int):
         facts["line"] = line
-    if type(error).__name__ == "UndefinedError":
-        facts["undefined"] = str(error)
+    if (missing := _missing(error, template)) is not None:
+        facts["undefined"] = missing
+        what = f"named what does not exist: {missing}"
+    elif isinstance(line, int) and error is not None:
+        what += f": {cap(escape_line(str(error.args[0])).rstrip('.'), NAME_SHOWN)}"
+    elif error is not None:
+        what += f": {type(error).__name__}"
     return InvalidTemplateError(
         f"The template of {owner} {what}.",
         fix="Write ${name} for what exists, or \\${ for the characters themselves.",
         **facts,
     )
+
+
+def _missing(error: Exception | None, template: str) -> str | None:
+    """Name what was undefined, where the template itself has that name."""
+    if type(error).__name__ != "UndefinedError":
+        return None
+    named = _NAMED.search(str(error))
+    name = (named[1] or named[2]).strip("'") if named is not None else ""
+    return cap(escape_line(name), NAME_SHOWN) if name and name in template else None
