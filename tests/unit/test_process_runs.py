@@ -676,3 +676,37 @@ def test_a_template_that_cannot_be_rendered_says_what_was_missing(template: str,
 def test_a_template_that_cannot_be_read_says_why():
     with pytest.raises(InvalidTemplateError, match="could not be read: No filter named 'shout'"):
         Task(id="a", task_prompt="${state|shout}")
+
+
+def test_what_does_not_fit_of_an_input_or_an_output_is_among_the_complaints():
+    wanted = {"type": "object", "properties": {"q": {"type": "integer"}}, "required": ["q"]}
+    asking = Process([Task(id="a", next_task=END)], id="in", input=wanted, model=Scripted("x"))
+    giving = Process(
+        [Task(id="a", state_updates="q", next_task=END)],
+        id="out",
+        output=wanted,
+        model=Scripted("x"),
+    )
+
+    refused = asking.run_sync({"q": "two"}).failure
+    given = giving.run_sync().failure
+    around = Process([SubProcess(id="sub", process=asking, inputs={"q": "two"})]).run_sync().failure
+
+    assert refused is not None
+    assert given is not None
+    assert around is not None
+    assert (refused.code, given.code, around.code) == (
+        "INPUT_INVALID", "OUTPUT_INVALID", "INPUT_INVALID",
+    )  # fmt: skip
+    for failure in (refused, given, around):
+        (complaint,) = failure.errors
+        assert "`$.q`" in complaint
+
+
+def test_a_source_that_is_not_there_is_named():
+    task = Task(id="a", output={"type": "object"}, state_updates={"a": "$output.order.total"})
+
+    outcome = one(task, ['{"order": {}}']).run_sync()
+
+    assert outcome.failure is not None
+    assert outcome.failure.message == "The path order.total led to nothing."

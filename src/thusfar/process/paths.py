@@ -95,7 +95,7 @@ def read_path(root: Any, steps: tuple[str | int, ...]) -> Any:
         value = _child(value, step)
         if value is _MISSING:
             raise InvalidStateError(
-                "A path led to nothing.",
+                f"The path {cap(escape_line(shown(steps)), PATH_SHOWN)} led to nothing.",
                 fix="Set it before it is read, or correct the path.",
                 path=shown(steps),
             )

@@ -23,6 +23,7 @@ from thusfar.errors import (
     StepLimitError,
 )
 from thusfar.process.answering import Wait
+from thusfar.process.answers import bounded
 from thusfar.process.control import Control, RunStopped
 from thusfar.process.failing import or_failure_task
 from thusfar.process.fingerprints import fingerprint
@@ -115,7 +116,7 @@ def _to_an_end(
     process, control, keeper = run.process, run.control, run.keeper
     try:
         if given is not None:
-            _begin(process, given[0])
+            _begin(run, given[0])
         if run.around is None:
             process.position.graph = fingerprint(process.graph)
         if keeper is not None and keeper.revision is None:
@@ -128,7 +129,7 @@ def _to_an_end(
             if most is not None and process.position.steps >= most:
                 return _outcome(run, status="early")
             yield from _one_step(run)
-        output = output_of(process)
+        output = output_of(process, run)
         if isinstance(process.tape, Replay) and run.around is None:
             process.tape.require_end()
     except RunStopped:
@@ -169,8 +170,9 @@ def _require_sound(process: Process) -> None:
         )
 
 
-def _begin(process: Process, given: Mapping[str, Any] | None) -> None:
+def _begin(run: Run, given: Mapping[str, Any] | None) -> None:
     """Take the input; behind an end a new run begins, with the log and the state as they are."""
+    process = run.process
     if process.position.at == END:
         process.restart()
     position = process.position
@@ -183,6 +185,7 @@ def _begin(process: Process, given: Mapping[str, Any] | None) -> None:
     if process.input_schema is not None:
         values, errors = process.input_schema.check(values)
         if errors:
+            run.errors = bounded(errors)
             raise _no_input(process, "did not fit its schema", faults=len(errors))
         if not isinstance(values, Mapping):
             raise _no_input(process, "was made into something else than a mapping by its schema")
@@ -252,8 +255,12 @@ def _step(run: Run) -> Steps[Commit]:
     return commit
 
 
-def output_of(process: Process) -> Any:
+def output_of(process: Process, run: Run | None = None) -> Any:
     """Pick and check the output: the declared fields of state, else all of it.
+
+    Args:
+        process: The process.
+        run: Told what does not fit.
 
     Raises:
         OutputInvalidError: `OUTPUT_INVALID`, when it does not fit the schema.
@@ -264,6 +271,8 @@ def output_of(process: Process) -> Any:
         return picked
     made, errors = schema.check(picked)
     if errors:
+        if run is not None:
+            run.errors = bounded(errors)
         raise OutputInvalidError(
             f"The output of the process {process.id} did not fit its schema.",
             fix="Let a task write what the schema of output= asks for.",
