@@ -289,3 +289,16 @@ def test_json_wins_over_markdown(here: Here):
     here("run", "flow.toml", *here.hooks(), "--run", "r")
 
     assert json.loads(here("show", "r", "--markdown", "--json"))["run_id"] == "r"
+
+
+def test_a_run_that_failed_is_shown_with_its_complaints_and_the_fix(here: Here):
+    wanted = 'tasks = [{ id = "a", output = { type = "object" }, max_retries = 0 }]\nmodel = "no"'
+    Path("no.toml").write_text(wanted)
+    Path(f"{here.module}.py").write_text(f"{CODE}\nHOOKS = {{'no': Scripted('words')}}\n")
+    here("run", "no.toml", *here.hooks(), "--run", "r", status=1)
+
+    out = here("show", "r")
+
+    assert "  failed with RETRIES_EXHAUSTED: " in out
+    assert "  complaint   The answer was not one JSON value.\n" in out
+    assert "  fix         See the errors of the failure;" in out

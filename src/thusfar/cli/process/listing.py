@@ -157,6 +157,8 @@ def _print_run(info: RunInfo, entries: tuple[Entry, ...], state: dict[str, Any] 
         ("process", shown(info.process_id)),
         ("status", info.status),
         ("failed with", shown(f"{failure['code']}: {failure['message']}") if failure else ""),
+        *(("complaint", shown(each)) for each in failure.get("errors", ())),
+        ("fix", shown(failure.get("fix", ""))),
         ("reason", shown(info.reason)),
         ("next", shown(info.task_id)),
         ("so far", f"{counted(info.steps, 'step')}, {counted(info.calls, 'model call')}"),
