@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -98,6 +98,14 @@ def _at_most(tokens: int, limit: int | None) -> bool:
     return limit is None or tokens <= limit
 
 
+class _Digest(msgspec.Struct):
+    """A form with a digest: how many messages the digest is, and what is to be said of it."""
+
+    form: Form
+    made: int
+    notes: list[ReceiptWarning]
+
+
 class _Managed(msgspec.Struct):
     transcript: Sequence[Any]
     dialect: Dialect
@@ -112,31 +120,48 @@ class _Managed(msgspec.Struct):
         everything = ((0, len(self.transcript)),)
         view = View(self.transcript, self.dialect, self.choice.repairs)
         full = self._form(view.messages(everything))
-        start, system = self.choice.selection.start, self.choice.window.system
-        covered = without(((system, start),), view.absent(everything))
+        selected, system = self.choice.selection.start, self.choice.window.system
+        covered = without(((system, selected),), view.absent(everything))
         if self._keeps_full(full):
             return self._settle(full, everything, (), view, [])
         if not without(covered, self.choice.ranges):  # the suffix and its opener are everything
             return self._settle(full, everything, (), view, [], split=True)
         if summary.strategy.kind != "digest":
             return self._miss(full, covered, view, on_miss)
-        ranges = self.choice.ranges
-        spoken, made, notes = self._spoken(view, start, ranges, summary)
-        if spoken.tokens >= full.tokens:
-            note = ReceiptWarning(
-                code="HISTORY_DIGEST_NOT_SHORTER",
-                facts={"full_tokens": full.tokens, "digest_tokens": spoken.tokens},
-            )
-            return self._settle(full, everything, (), view, [note])
-        if not _at_most(spoken.tokens, self._mark) and _at_most(full.tokens, self._most):
-            return self._settle(full, everything, (), view, [])
-        return self._settle(spoken, ranges, covered, view, notes, made=made, split=True)
+        return self._digested(full, covered, view, summary, on_miss)
 
-    def _spoken(
-        self, view: View, start: int, ranges: tuple[Range, ...], summary: SummaryOptions
-    ) -> tuple[Form, int, list[ReceiptWarning]]:
-        """Write the view with its digest, with shorter lines where the limit asks for them."""
-        system = self.choice.window.system
+    def _digested(
+        self,
+        full: Form,
+        covered: tuple[Range, ...],
+        view: View,
+        summary: SummaryOptions,
+        on_miss: str,
+    ) -> Projection:
+        """Take the digest with the longest lines below the watermark, else below the maximum."""
+        everything = ((0, len(self.transcript)),)
+        written = list(self._digests(view, summary))
+        digests = [each for each in written if each.form.tokens < full.tokens]
+        if not digests and on_miss != "recent-only":
+            facts = {"full_tokens": full.tokens, "digest_tokens": written[0].form.tokens}
+            note = ReceiptWarning(code="HISTORY_DIGEST_NOT_SHORTER", facts=dict(facts))
+            return self._settle(full, everything, (), view, [note])
+        below = [d for d in digests if _at_most(d.form.tokens, self._mark)]
+        if not below and self.bounds is not None and _at_most(full.tokens, self._most):
+            return self._settle(full, everything, (), view, [])
+        below = below or [d for d in digests if _at_most(d.form.tokens, self._most)]
+        if not below and on_miss == "recent-only":
+            return self._recent_only(covered, view)
+        taken = below[0] if below else digests[-1]
+        ranges = self.choice.ranges
+        return self._settle(
+            taken.form, ranges, covered, view, taken.notes, made=taken.made, split=True
+        )
+
+    def _digests(self, view: View, summary: SummaryOptions) -> Iterator[_Digest]:
+        """Write the view with its digest, with lines as asked and then shorter ones."""
+        ranges = self.choice.ranges
+        start, system = self.choice.selection.start, self.choice.window.system
         head = view.messages(((0, system),))
         tail = view.messages(without(ranges, ((0, system),)))
         chars = asked = dict(summary.strategy.parameters)["line_max_chars"]
@@ -147,14 +172,14 @@ class _Managed(msgspec.Struct):
             text = fenced(lines, first=system, last=start - 1, strategy=strategy)
             summary_message = Message("assistant", (Text(text),))
             made = lower_beside(self.dialect, summary_message, self.transcript[start - 1])
-            spoken = self._form([*head, *made, *tail])
-            if _at_most(spoken.tokens, self._most) or chars == LEAST_LINE_CHARS:
-                break
+            form = self._form([*head, *made, *tail])
+            form.summary_tokens = sum(self.measure.count(self.dialect, list(made)))
+            facts: dict[str, int | float | str] = {"line_max_chars": chars, "asked": asked}
+            note = ReceiptWarning(code="HISTORY_DIGEST_SHORTENED", facts=facts)
+            yield _Digest(form, len(made), [note] if chars < asked else [])
+            if self.bounds is None or chars == LEAST_LINE_CHARS:
+                return
             chars = max(LEAST_LINE_CHARS, chars // 2)
-        spoken.summary_tokens = sum(self.measure.count(self.dialect, list(made)))
-        facts: dict[str, int | float | str] = {"line_max_chars": chars, "asked": asked}
-        notes = [ReceiptWarning(code="HISTORY_DIGEST_SHORTENED", facts=facts)]
-        return spoken, len(made), notes if chars < asked else []
 
     @property
     def _mark(self) -> int | None:
@@ -186,11 +211,7 @@ class _Managed(msgspec.Struct):
         if _at_most(full.tokens, self._most):
             return self._settle(full, ((0, len(self.transcript)),), (), view, [])
         if on_miss == "recent-only":
-            ranges = self.choice.ranges
-            omitted = sum(b - a for a, b in without(covered, ranges))
-            note = ReceiptWarning(code="HISTORY_RECENT_ONLY", facts={"messages": omitted})
-            form = self._form(view.messages(ranges))
-            return self._settle(form, ranges, (), view, [note], split=True)
+            return self._recent_only(covered, view)
         raise RepresentationUnavailableError(
             "The full history did not fit, and its summary needs a model that a projection "
             "without a runtime cannot call.",
@@ -198,6 +219,14 @@ class _Managed(msgspec.Struct):
             input_tokens=full.tokens,
             max_input_tokens=self._most,
         )
+
+    def _recent_only(self, covered: tuple[Range, ...], view: View) -> Projection:
+        """Send the exact suffix alone."""
+        ranges = self.choice.ranges
+        omitted = sum(b - a for a, b in without(covered, ranges))
+        note = ReceiptWarning(code="HISTORY_RECENT_ONLY", facts={"messages": omitted})
+        form = self._form(view.messages(ranges))
+        return self._settle(form, ranges, (), view, [note], split=True)
 
     def _settle(
         self,

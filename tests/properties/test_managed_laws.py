@@ -9,13 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from thusfar import InputBudget, RequestCompositionError, dialect, history, per_message, summarize
+from thusfar import (
+    InputBudget,
+    RequestCompositionError,
+    RequestTooLargeError,
+    dialect,
+    history,
+    per_message,
+    plan_sync,
+    summarize,
+)
 from thusfar.testing import transcripts
 
 OPENAI = dialect("openai-chat")
 FREE_SUMMARY = per_message(
     lambda m: 1 if "history-summary" in str(m.get("content")) else 100, name="free summary"
 )
+
+
+def quarters(text: str) -> int:
+    return -(-len(text) // 4)
+
+
 CUTS = st.sampled_from(["auto", "turn", "exchange"])
 
 
@@ -105,3 +120,38 @@ def test_with_a_budget_the_view_is_under_the_maximum_or_refused_with_numbers(mes
         full = history.exact().project(messages, dialect="openai-chat").measured().receipt.tokens
         if full.tokens <= 0.8 * most:
             assert projection.messages == messages, "fidelity was given away that fitted"
+
+
+@given(
+    transcripts(),
+    st.integers(1, 12),
+    CUTS,
+    st.sampled_from([40, 100, 200]),
+    st.sampled_from(["inline", "recent-only", "fail"]),
+    st.integers(20, 1_500),
+    st.integers(40, 100),
+)
+@settings(max_examples=200, deadline=None)
+def test_a_projection_decides_about_a_digest_as_a_plan_does(
+    messages, recent, cut, chars, on_miss, most, share
+):
+    policy = history(
+        recent=history.recent(recent, cut=cut),
+        summary=summarize.digest(line_max_chars=chars),
+        on_miss=on_miss,
+    )
+    budget = InputBudget(max=most, optimize_at=max(1, most * share // 100))
+    said = {"dialect": "openai-chat", "counter": quarters, "budget": budget}
+
+    try:
+        planned = plan_sync(messages, model="answering", policy=policy, **said).receipt
+    except RequestTooLargeError:
+        return
+    if planned.placement:  # what it adds is not projected
+        return
+    view, found = planned.history.view, policy.project(messages, **said).receipt
+
+    assert (found.kept, found.summarised, found.omitted) == (
+        *(view.kept, view.summarised, view.omitted),
+    )
+    assert found.tokens.tokens == planned.input_tokens
