@@ -78,17 +78,18 @@ def _call_for(facts, system, r, link, taken):
                     return None if (c, k) in taken else (c, k)
         return None
     for c in range(r - 1, system - 1, -1):
-        for k, call in enumerate(facts[c].calls):
-            if call.name != link.name or (c, k) in taken:
-                continue
-            if call.id is not None and any(
-                other.id == call.id
-                for later in range(c, r)
-                for j, other in enumerate(facts[later].calls)
-                if (later, j) > (c, k)
-            ):
-                continue  # closed: its id was used again
-            return c, k
+        for without_id in (True, False):
+            for k, call in enumerate(facts[c].calls):
+                if call.name != link.name or (c, k) in taken or (call.id is None) != without_id:
+                    continue
+                if call.id is not None and any(
+                    other.id == call.id
+                    for later in range(c, r)
+                    for j, other in enumerate(facts[later].calls)
+                    if (later, j) > (c, k)
+                ):
+                    continue  # closed: its id was used again
+                return c, k
     return None
 
 

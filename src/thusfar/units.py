@@ -207,32 +207,32 @@ def _pair_by_id_and_name(
                     pairs.unanswered.append(by_id[link.id])
                 by_id[link.id] = place
             waiting[place] = link
-            by_name.setdefault(link.name, _Named()).add(place)
+            by_name.setdefault(link.name, _Named()).add(place, link)
     return waiting
 
 
 class _Named:
-    """Open calls of one tool name: the latest message first, in order within a message."""
+    """Open calls of one tool name: the latest message first, in it those without ids first."""
 
     __slots__ = ("stack",)
 
     def __init__(self) -> None:
-        self.stack: list[tuple[int, list[Place]]] = []
+        self.stack: list[tuple[int, tuple[list[Place], list[Place]]]] = []
 
-    def add(self, place: Place) -> None:
-        if self.stack and self.stack[-1][0] == place[0]:
-            self.stack[-1][1].append(place)
-        else:
-            self.stack.append((place[0], [place]))
+    def add(self, place: Place, call: Link) -> None:
+        if not self.stack or self.stack[-1][0] != place[0]:
+            self.stack.append((place[0], ([], [])))
+        self.stack[-1][1][call.id is not None].append(place)
 
     def take(self, waiting: Mapping[Place, Link]) -> Place | None:
         """Remove and return the call that the next result of this name answers."""
         while self.stack:
-            message = self.stack[-1][1]
-            for index, place in enumerate(message):
-                if place in waiting:
-                    del message[: index + 1]
-                    return place
+            for places in self.stack[-1][1]:
+                for index, place in enumerate(places):
+                    if place in waiting:
+                        del places[: index + 1]
+                        return place
+                places.clear()
             self.stack.pop()
         return None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from thusfar import (
@@ -107,6 +107,10 @@ class Conversation:
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(turns, min_size=1, max_size=3), decisions)
+@example(
+    [([("gemini", False, [("look", False), ("pay", False), ("pay", True)])], "openai-chat", False)],
+    [True] * 4,
+)
 def test_whatever_happens_in_turns_is_legal_on_every_wire_and_stored_as_it_was(
     talk: list[Any], decided: list[Any]
 ) -> None:

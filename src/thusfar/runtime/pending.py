@@ -146,8 +146,9 @@ def calls_wait(count: int) -> OptionsError:
 
 
 def _answer(waiting: list[ToolCall], result: ToolResult) -> None:
+    """Strike out the call that a result answers: by its id, or of those without ids by its name."""
     for index, call in enumerate(waiting):
-        same = call.id == result.call_id if result.call_id else call.name == result.name
-        if same:
+        named = not call.id and call.name == result.name
+        if call.id == result.call_id if result.call_id else named:
             del waiting[index]
             return
