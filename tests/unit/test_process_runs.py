@@ -710,3 +710,43 @@ def test_a_source_that_is_not_there_is_named():
 
     assert outcome.failure is not None
     assert outcome.failure.message == "The path order.total led to nothing."
+
+
+@pytest.mark.parametrize(
+    ("task", "kind", "told"),
+    [
+        (Task(id="a", task_prompt="${stats.total}"), "unknown-name", "a.task_prompt uses stats"),
+        (Task(id="a", prompt="${goal} ${json(states)}"), "unknown-name", "a.prompt uses states"),
+        (Task(id="a", history_summary="${outputs.x}"), "unknown-name", "summary uses outputs"),
+        (
+            Task(id="a", transitions=[END], state_updates="x", next_task=END),
+            "unused",
+            "never uses state_updates, next_task",
+        ),
+        (
+            Task(id="a", transitions=[END], after_commit=lambda outputs, state: None),
+            "unused",
+            "never uses after_commit",
+        ),
+    ],
+)  # fmt: skip
+def test_check_names_what_would_fail_or_never_be_used(task: Task, kind: str, told: str):
+    (found,) = Process([task]).check()
+
+    assert (found.kind, found.task_id, found.stops) == (kind, "a", False)
+    assert told in found.message
+
+
+def test_check_finds_nothing_in_what_is_there_and_used():
+    names = "${state.x} ${goal} ${inputs} ${failure} ${task.id} ${process.id} ${json(1)} \\${no}"
+    task = Task(
+        id="a",
+        task_prompt=names + "${promptPart('goal')}${prompt_part('own')}${prt('errors')}",
+        output={"type": "object"},
+        transitions=[END],
+        state_updates="x",
+        next_task=END,
+        history_summary="${output.x} ${state.x} ${json(output)} ${goal}",
+    )
+
+    assert Process([task], optional_prompts={"own": names}).check() == ()

@@ -7,16 +7,21 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from thusfar.process.prompts import BUILT_IN, SAME
 from thusfar.process.routing import Finding, Graph, check_graph
 from thusfar.process.tasks import AnyTask, SubProcess, Task
-from thusfar.process.templates import parts_named
+from thusfar.process.templates import PROMPT_SCOPE, SUMMARY_SCOPE, names_used, parts_named
 from thusfar.process.views import FRAGMENTS
 
 if TYPE_CHECKING:
     from thusfar.process.definition import Process
+
+_FOR_OUTPUTS: Final = (
+    *("state_updates", "next_task", "history_summary"),
+    *("before_commit", "process_outputs", "after_commit"),
+)
 
 
 def findings_of(process: Process, around: tuple[Process, ...]) -> list[Finding]:
@@ -27,6 +32,7 @@ def findings_of(process: Process, around: tuple[Process, ...]) -> list[Finding]:
         around: The processes it is inside of.
     """
     found = [*check_graph(process.graph), *_unknown_parts(process), *_unrecorded(process)]
+    found += [*_unknown_names(process), *_unused(process)]
     for task in process.graph.tasks.values():
         if isinstance(task, SubProcess):
             if any(task.process is each for each in (*around, process)):
@@ -62,6 +68,38 @@ def _unknown_parts(process: Process) -> Iterator[Finding]:
         for name in sorted({*config.omit} - fragments):
             message = f"The mode {mode} omits {name}, which is no part of a prompt."
             yield Finding(kind="unknown-part", task_id="", message=message)
+
+
+def _unknown_names(process: Process) -> Iterator[Finding]:
+    """Find names in templates that are not in their scope, and would fail where they are read."""
+    texts = process.texts
+    named: list[tuple[str, str, str | None, tuple[str, ...]]] = [
+        ("", name, getattr(texts, name), PROMPT_SCOPE)
+        for name in ("system_prompt", "intro_prompt", "standard_prompt")
+    ]
+    named += [("", name, text, PROMPT_SCOPE) for name, text in texts.optional_prompts.items()]
+    for task in process.graph.tasks.values():
+        for name in ("task_prompt", "prompt"):
+            named.append((task.id, f"{task.id}.{name}", getattr(task, name, None), PROMPT_SCOPE))
+        summary = getattr(task, "history_summary", None)
+        named.append((task.id, f"{task.id}.history_summary", summary, SUMMARY_SCOPE))
+    for task_id, where, text, scope in named:
+        for name in sorted(names_used(text or "") - {*scope}):
+            message = f"The template {where} uses {name}, which is none of {', '.join(scope)}."
+            yield Finding(kind="unknown-name", task_id=task_id, message=message)
+
+
+def _unused(process: Process) -> Iterator[Finding]:
+    """Find what tasks that can only choose have for outputs, which there are none of."""
+    for task in process.graph.tasks.values():
+        if isinstance(task, Task) and task.chooses_only:
+            given = [name for name in _FOR_OUTPUTS if getattr(task, name) is not None]
+            if given:
+                message = (
+                    f"{task.id} has transitions and no output, so it only chooses, and never uses "
+                    f"{', '.join(given)}."
+                )
+                yield Finding(kind="unused", task_id=task.id, message=message)
 
 
 def _unrecorded(process: Process) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -16,16 +16,24 @@ from thusfar.process.kinds import END
 from thusfar.process.tasks import AnyTask, DecisionTask, Task
 
 FindingKind = Literal[
-    "unknown-target", "unreachable", "no-end", "unknown-part", "inside-itself", "unrecorded"
+    "unknown-target",
+    "unreachable",
+    "no-end",
+    "unknown-part",
+    "unknown-name",
+    "unused",
+    "inside-itself",
+    "unrecorded",
 ]
+_WARNING: Final = ("unreachable", "no-end", "unknown-name", "unused", "unrecorded")
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
     """Something wrong with the definition of a process.
 
     Attributes:
-        kind: What it is. A run starts in spite of `unreachable`, `no-end` and `unrecorded`, and of
-            no other.
+        kind: What it is. A run starts in spite of `unreachable`, `no-end`, `unknown-name`, `unused`
+            and `unrecorded`, and of no other.
         task_id: The task it was found at; empty for the whole process.
         message: One sentence.
     """
@@ -37,7 +45,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def stops(self) -> bool:
         """Whether a run is refused because of it."""
-        return self.kind not in ("unreachable", "no-end", "unrecorded")
+        return self.kind not in _WARNING
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -66,10 +66,11 @@ class Runnable:
         from thusfar.process.answering import adriven
         from thusfar.process.running import require_idle, run_steps
 
+        loop = asyncio.get_running_loop()
         require_idle(self.itself)
         control = Control()
         steps = run_steps(self.itself, input, control=control, tape=tape)
-        return RunHandle(asyncio.create_task(adriven(steps)), control)
+        return RunHandle(loop.create_task(adriven(steps)), control)
 
     def run_sync(
         self,

@@ -111,6 +111,7 @@ class Runs:
         """
         import asyncio
 
+        loop = asyncio.get_running_loop()
         require_idle(process)
         control = Control()
 
@@ -123,7 +124,7 @@ class Runs:
                     steps = run.begin(input)
                 return await adriven(steps)
 
-        return RunHandle(asyncio.create_task(whole()), control)
+        return RunHandle(loop.create_task(whole()), control)
 
     async def resume(
         self,

@@ -28,6 +28,13 @@ _PART_CALL: Final = re.compile(
 _NAMED: Final = re.compile(r"has no (?:attribute|element) (.+)$|^'(.+)' is undefined$", re.DOTALL)
 NAME_SHOWN: Final = 80  # characters of a name in an error
 PART_NAMES: Final = ("promptPart", "prompt_part", "prt")
+SUMMARY_SCOPE: Final = ("output", "state", "json", "goal")
+"""Names that the template of a summary may use."""
+PROMPT_SCOPE: Final = (
+    *("state", "goal", "inputs", "failure", "task", "process", "json"),
+    *PART_NAMES,
+)
+"""Names that templates of prompts may use."""
 
 Pieces = tuple[tuple[str, str], ...]
 
@@ -107,6 +114,17 @@ def parts_named(text: str) -> frozenset[str]:
             listed = named.items if isinstance(named, nodes.List | nodes.Tuple) else [named]
             found |= {f"{each.value}" for each in listed if isinstance(each, nodes.Const)}
     return frozenset(found)
+
+
+@lru_cache(maxsize=1024)
+def names_used(text: str) -> frozenset[str]:
+    """List the names that a template takes from its scope."""
+    if "${" not in text:
+        return frozenset()
+    from jinja2 import meta
+
+    parsed = _environment().parse(text.replace(_ESCAPED, "${'${'}"))
+    return frozenset(meta.find_undeclared_variables(parsed))
 
 
 def render_pieces(text: str, scope: Mapping[str, Any], *, owner: str) -> list[str | Pieces]:

@@ -16,7 +16,7 @@ def lint(
     names: HookOptions | None = None,
     as_json: AsJson = False,
 ) -> int:
-    """Find targets that do not exist, tasks that nothing leads to, and a graph without an end.
+    """Find targets and names that do not exist, tasks that nothing leads to, and endless graphs.
 
     What cannot be read at all is refused with INVALID_DEFINITION and its place. No model is
     asked, and no function of the author is called but one that makes the process.
