@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import pytest
 
 from thusfar.errors import InvalidDefinitionError, ProcessRunningError, RunCancelledError
-from thusfar.process import END, Process, RunLimits, ScriptTask, SubProcess, Task
+from thusfar.process import END, Process, RunLimits, Runs, ScriptTask, SubProcess, Task
+from thusfar.storage import open_store
 
 
 class Gated:
@@ -292,3 +294,17 @@ def test_the_time_in_which_a_run_is_paused_is_not_the_runs():
         assert (await handle).status == "finished"
 
     in_a_loop(scenario)
+
+
+def test_a_run_that_no_loop_can_take_is_refused_and_begins_nothing():
+    process = Process([Task(id="a")], model=Gated())
+    runs = Runs(open_store("memory:"))
+
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        process.start()
+    with pytest.raises(RuntimeError, match="no running event loop"):
+        runs.start(process, run_id="r")
+
+    gc.collect()  # a coroutine that was never awaited would complain here
+    assert not process.running
+    assert runs.sync.list() == ()
