@@ -15,8 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from thusfar.models import Scripted
-from thusfar.process import END, Process, RunLimits, ScriptTask, Task
-from thusfar.process.tasks import AnyTask
+from thusfar.process import END, AnyTask, Process, RunLimits, ScriptTask, Task
 
 MODULES = 75
 STEPS = 4 * MODULES

@@ -16,6 +16,7 @@ from typing import Any
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
+    AnyTask,
     CommitChanges,
     Process,
     RunLimits,
@@ -24,7 +25,6 @@ from thusfar.process import (
     TerminalLog,
     Transition,
 )
-from thusfar.process.tasks import AnyTask
 
 FIELD_TYPES = ("text", "integer", "float", "boolean", "date", "datetime", "link")
 WANTED = (

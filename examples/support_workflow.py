@@ -17,6 +17,7 @@ from typing import Any
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
+    AnyTask,
     DecisionTask,
     Process,
     RunLimits,
@@ -25,7 +26,6 @@ from thusfar.process import (
     TerminalLog,
     Transition,
 )
-from thusfar.process.tasks import AnyTask
 
 GRAPH = Path(__file__).with_name("support_graph.json")
 Listen = Callable[[str, str], str]

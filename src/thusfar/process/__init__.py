@@ -34,6 +34,7 @@ from thusfar.process.run_values import ReplayedRun, RunComparison, RunInfo
 from thusfar.process.runs import Runs, SyncRuns
 from thusfar.process.tape import Capture, Replay, Tape
 from thusfar.process.tasks import (
+    AnyTask,
     CommitChanges,
     DecisionTask,
     ScriptTask,
@@ -49,6 +50,7 @@ __all__ = [
     "END",
     "STANDARD_PROMPT",
     "AnswerRefused",
+    "AnyTask",
     "Call",
     "Cancel",
     "Capture",
