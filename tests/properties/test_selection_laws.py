@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from thusfar.planner.selection import RANKS, Ladder, Rung, select, total
+from thusfar.planner.shortening import oldest_first
 
 KINDS = tuple(RANKS)
 SHARED = (("tools", 5), ("recall", 3))
@@ -95,3 +96,18 @@ def test_more_room_never_lowers_the_most_important_contributor(ladders: list[Lad
     if less is not None:
         assert more is not None
         assert more[first.contributor].place <= less[first.contributor].place
+
+
+@given(st.dictionaries(st.integers(0, 500), st.integers(-5, 50), max_size=80))
+def test_the_oldest_are_shortened_first_in_few_steps_that_stay_where_they_are(saved):
+    places = sorted(place for place, tokens in saved.items() if tokens > 0)
+
+    steps = oldest_first(saved)
+
+    assert len(steps) <= 4
+    assert all(step == places[: len(step)] for step in steps)
+    assert [len(step) for step in steps] == sorted({len(step) for step in steps})
+    assert (steps[-1] if steps else []) == places
+    grown = oldest_first({**saved, 501: 1})
+    doubled = (len(places) + 1) & len(places) == 0  # the next number is a power of two
+    assert doubled or [s for s in steps[:-1] if s in grown] == steps[:-1]

@@ -1,5 +1,7 @@
 """Request receipts: what a planned request says about itself."""
 
+import pytest
+
 from thusfar import InputBudget, history, plan_sync, summarize
 
 TALK = [
@@ -30,7 +32,9 @@ def test_a_warning_of_the_view_is_said_once():
     assert str(planned.receipt).count("HISTORY_CAUSAL_BOUNDARY") == 1
 
 
-def test_what_is_sent_shortened_is_named_and_counted_as_not_the_callers_own():
+@pytest.mark.parametrize(("most", "cut"), [(1_500, ((2, 3),)), (1_100, ((2, 3), (6, 7)))])
+def test_what_is_sent_shortened_is_named_and_counted_as_not_the_callers_own(most, cut):
+    """Newer results stay whole while that fits."""
     talk = []
     for name in ("c1", "c2", "c3"):
         call = {"id": name, "type": "function", "function": {"name": "look", "arguments": "{}"}}
@@ -46,11 +50,14 @@ def test_what_is_sent_shortened_is_named_and_counted_as_not_the_callers_own():
         model="gpt-4o",
         counter="estimate",
         policy=history(recent=4, shorten=50),
-        budget=InputBudget(max=1_500),
+        budget=InputBudget(max=most),
     )
 
     said = planned.receipt.history
-    assert said.shortened == ((2, 3), (6, 7))
+    assert said.shortened == cut
     assert said.view.kept == ((0, 12),)
-    assert said.view.added == 2
-    assert [each is talk[place] for place, each in enumerate(planned.messages)].count(False) == 2
+    assert said.view.added == len(cut)
+    changed = [each is talk[place] for place, each in enumerate(planned.messages)].count(False)
+    assert changed == len(cut)
+    forms = [c for c in planned.inspect().candidates if c.representation == "shortened"]
+    assert [form.covers for form in forms] == [1, 2]

@@ -85,6 +85,20 @@ def test_fixed_parts_alone_above_the_watermark_are_warned_of_and_nothing_is_prep
     assert planned.accept_sync().preparing is False
 
 
+def test_required_contexts_are_fixed_parts_too():
+    """A summary of the history would be made in vain beside them."""
+    planned = plan_sync(
+        talk(4),
+        use=[context("rules", " ".join(["rule"] * 90))],
+        policy=managed(Scripted("x")),
+        **setting(budget=InputBudget(max=200, optimize_at=80, prepare_at=70)),
+    )
+
+    noted = {w.code: w.facts for w in planned.receipt.warnings}
+    assert noted["REQUEST_FIXED_NEAR_LIMIT"] == {"fixed_tokens": 90, "optimize_at": 80}
+    assert planned.accept_sync().preparing is False
+
+
 @pytest.mark.parametrize(
     ("dialect", "system", "where"),
     [

@@ -211,6 +211,8 @@ def _forms_table(inspection: Inspection) -> Table:
 
 def _named(form: Candidate) -> str:
     """Name a form; that of a history without its older part is not the whole history omitted."""
+    if form.representation == "shortened" and form.covers:
+        return f"{counted(form.covers, 'message')} shortened"
     if form.covers:
         return f"{form.representation} of {counted(form.covers, 'message')}"
     left_out = form.contributor == "history" and form.representation == "omitted"

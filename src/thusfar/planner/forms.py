@@ -26,7 +26,7 @@ from thusfar.planner.facts import RequestFacts
 from thusfar.planner.form import Form, Shorter
 from thusfar.planner.pages import NeedMessages, Pages
 from thusfar.planner.recall import recall_tool
-from thusfar.planner.shortening import shorten_before
+from thusfar.planner.shortening import oldest_first, shorten_before
 from thusfar.planner.sizes import Sizes
 from thusfar.receipt import Range, ReceiptWarning, as_ranges, without
 from thusfar.summaries.making import reread_from
@@ -139,28 +139,29 @@ class Forms:
             return read + 1
         return (most - tokens + 1) * read * READ_MORE // (tokens * 100) + 1
 
-    def shortened(self) -> Form | None:
-        """Everything, with old tool results and media cut; `None` where nothing would be saved."""
+    def shortened(self) -> list[Form]:
+        """Everything, with the oldest tool results and media cut, and then more of them."""
         most = self.options.shorten
         if most is None or self.cut <= self.system:
-            return None
+            return []
         limit = self.facts.limits.max
         if self.partial and limit is not None and self.full().tokens > SHORTEN_AT_MOST * limit:
-            return None
-        shorter = {
-            place: made
-            for place, made in shorten_before(
-                self.messages, self.dialect, self.measure, end=self.cut, most=most
-            ).items()
-            if place not in self.choice.repairs.replaced
-        }
-        saved = 0
-        for place, made in shorter.items():
-            cost = sum(self.measure.count(self.dialect, list(made)))
-            saved += self.sizes.between(place, place + 1) - cost
-        if saved <= 0:
-            return None
-        return Form(self.weigh(self.everything) - saved, self.everything, shorter=shorter)
+            return []
+        saved: dict[int, int] = {}
+        seen = self.messages, self.dialect, self.measure
+        shorter = shorten_before(*seen, end=self.cut, most=most)
+        for place in shorter.keys() - self.choice.repairs.replaced.keys():
+            cost = sum(self.count(shorter[place]))
+            saved[place] = self.sizes.between(place, place + 1) - cost
+        whole = self.weigh(self.everything)
+        return [
+            Form(
+                whole - sum(saved[place] for place in places),
+                self.everything,
+                shorter={place: shorter[place] for place in places},
+            )
+            for places in oldest_first(saved)
+        ]
 
     def coverable(self) -> bool:
         """Whether there is anything that a summary could stand for."""

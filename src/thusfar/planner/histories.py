@@ -122,8 +122,10 @@ def extend_ladder(history: History, facts: RequestFacts) -> Steps[None]:
         return
     history.searched = True
     rungs = history.ladder.rungs
-    if shorter := forms.shortened():
-        rungs.append(Rung("shortened", shorter.tokens, held=shorter))
+    rungs += [
+        Rung("shortened", each.tokens, covers=len(each.shorter), held=each)
+        for each in forms.shortened()
+    ]
     if not forms.coverable():
         return
     if forms.summary.strategy.kind == "digest":

@@ -306,10 +306,14 @@ class Plan:
             return unavailable(self.facts, self.ladders, self.fixed, limit, self.failures)
         return too_large(self.facts, self.ladders, self.parts, limit)
 
+    @property
+    def _unshortened(self) -> int:
+        """What no summary of the history makes smaller, the current turn apart."""
+        return smallest_total(self.others, self.fixed) - self.parts["turn"]
+
     def _fixed_near_limit(self) -> bool:
         mark = self.facts.limits.optimize_at
-        fixed = self.fixed - self.parts["turn"]
-        return mark is not None and fixed > mark
+        return mark is not None and self._unshortened > mark
 
     def _wants_preparation(self, chosen: Selection) -> bool:
         """Whether a newer summary should be made after this request."""
@@ -334,7 +338,7 @@ class Plan:
         limits = self.facts.limits
         mark = limits.optimize_at
         if self._fixed_near_limit():
-            facts = {"fixed_tokens": self.fixed - self.parts["turn"], "optimize_at": mark or 0}
+            facts = {"fixed_tokens": self._unshortened, "optimize_at": mark or 0}
             self.warnings.append(ReceiptWarning(code="REQUEST_FIXED_NEAR_LIMIT", facts=dict(facts)))
         exact = self.history.forms is None and self.facts.source.kind != "none"
         if exact and mark is not None and tokens > mark and _policy_is_exact(self.facts):

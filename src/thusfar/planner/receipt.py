@@ -134,7 +134,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
         selected: Whether it is in the request.
         reason: Why not; `None` when it is. `prefix`: it would fit, and change the head that the
             request has in common with the one before.
-        covers: For summaries of history: messages covered.
+        covers: For summaries of history: messages covered; where it is shortened: messages cut.
     """
 
     contributor: str

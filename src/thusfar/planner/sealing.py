@@ -299,6 +299,8 @@ def _inspection(
 def _covered(rung: Rung) -> int:
     """Count the messages a form of history stands for; digests differ in their lines, not in it."""
     held = rung.held
+    if rung.kind == "shortened":
+        return rung.covers
     if isinstance(held, Form) and held.artifact is None:
         return sum(end - start for start, end in held.covered)
     return rung.covers

@@ -9,7 +9,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -77,7 +77,7 @@ def _reference(part: Image | Audio | File) -> Text:
 def shorten_before(
     messages: Sequence[Any], dialect: Dialect, measure: Measure, *, end: int, most: int
 ) -> dict[int, tuple[Any, ...]]:
-    """Shorten the messages before a position; newer ones stay whole.
+    """Shorten the messages before a position.
 
     Returns:
         What is sent instead, by position; only what changed.
@@ -88,3 +88,19 @@ def shorten_before(
         if shorter is not None:
             made[position] = shorter
     return made
+
+
+def oldest_first(saved: Mapping[int, int]) -> list[list[int]]:
+    """List which messages to shorten: some of the oldest, then more, at last all of them.
+
+    The steps stay where they are until there are twice as many messages to shorten, so that the
+    head of a request does not change with every turn.
+
+    Args:
+        saved: What shortening saves, by position; what saves nothing is never shortened. Unit:
+            tokens.
+    """
+    places = sorted(place for place, tokens in saved.items() if tokens > 0)
+    step = max(1, 1 << max(0, len(places).bit_length() - 2))
+    ends = [*range(step, len(places), step), len(places)] if places else []
+    return [places[:end] for end in ends]
