@@ -68,6 +68,7 @@ def test_without_a_key_the_request_is_refused_once(
     with pytest.raises(ProviderRefusedError) as caught:
         adapter.kind(adapter.model).generate_sync(adapter.asking("Hello"))
     assert caught.value.__cause__ is not None
+    assert caught.value.fix == f"Change what the cause names; {adapter.kind.keys[0]} is not set."
 
 
 @pytest.mark.parametrize("adapter", ADAPTERS, ids=str)

@@ -77,3 +77,20 @@ def test_a_request_too_long_is_told_by_the_sentence_alone(body):
     failure = OpenAIChat("m").failure(made(body))
     assert failure is not None
     assert failure.code == "CONTEXT_LENGTH_EXCEEDED"
+
+
+@pytest.mark.parametrize(
+    ("status", "fix"),
+    [
+        (401, "Give a valid key in the environment, as the SDK reads it, or with api_key=."),
+        (403, "Check what the key may use; the cause has the provider's words."),
+        (404, "Check the name of the model, and base_url= where one is given."),
+        (400, "Change what the cause names; the same request will be refused again."),
+    ],
+)
+def test_a_refusal_says_what_to_change_by_its_status(status, fix):
+    """MO-17."""
+    made = type("APIError", (APIError,), {"__module__": "openai", "status_code": status})
+    failure = OpenAIChat("m").failure(made({}))
+    assert failure is not None
+    assert (failure.code, failure.fix) == ("PROVIDER_REFUSED", fix)

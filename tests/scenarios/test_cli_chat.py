@@ -170,3 +170,42 @@ def test_ctrl_c_at_the_prompt_gives_up_the_line_and_not_the_talk(monkeypatch, st
 
     assert (status, capsys.readouterr().out) == (0, "\nGood day.\n\n")
     assert said(store) == [("user", "Hello."), ("assistant", "Good day.")]
+
+
+REFUSED = Fault.status(400)
+
+
+def test_a_repetition_that_fails_leaves_the_answer_that_there_was(talk, store):
+    _, _, err, _ = talk(["Hello.", "/again"], ["Good day.", REFUSED])
+
+    assert "PROVIDER_REFUSED" in err
+    assert said(store) == [("user", "Hello."), ("assistant", "Good day.")]
+
+
+def test_an_edit_that_fails_keeps_the_words_and_says_how_to_have_them_answered(talk, store):
+    _, out, err, _ = talk(["Hello.", "/edit Goodbye.", "/again"], ["Good day.", REFUSED, "Bye."])
+
+    assert "PROVIDER_REFUSED" in err
+    assert "(your new words are kept; /again has them answered)" in out
+    assert said(store) == [("user", "Goodbye."), ("assistant", "Bye.")]
+
+
+def test_a_history_of_no_number_says_how_to_write_it(talk):
+    _, out, _, _ = talk(["Hello.", "/history all", "/history 0"], ["Good day."])
+    assert out.count("/history 5") == 2
+
+
+def test_a_refusal_is_told_with_the_words_of_the_provider(talk):
+    _, _, err, _ = talk(["Hello."], [Fault.status(401)])
+    assert "did not accept the key" in err
+    assert "cause:" in err
+
+
+def test_bytes_that_are_no_text_do_not_end_the_talk(talk, monkeypatch, store):
+    with LoopbackServer(["Good day.", "Bye."]) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url("openai-chat"))
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        raw = io.BytesIO(b"Caf\xff\nGoodbye.\n")
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(raw, encoding="utf-8"))
+        assert main(["chat", "--model", "openai-chat:gpt-5", "--store", store]) == 0
+    assert [text for role, text in said(store) if role == "user"] == ["Caf\ufffd", "Goodbye."]

@@ -10,7 +10,7 @@ from typing import Any, Final
 import msgspec
 
 from thusfar.cli.output import WIDTH, print_json, shown
-from thusfar.errors import Diagnostic, HistoryError, OptionsError
+from thusfar.errors import Diagnostic, HistoryError, OptionsError, ProviderError
 
 _ON_THE_COMMAND_LINE: Final = {
     "REQUEST_TOO_LARGE": "Pass --policy recent or --policy digest, lower --messages or --tokens, "
@@ -24,6 +24,7 @@ _ON_THE_COMMAND_LINE: Final = {
 """What an error's fix means here: fixes name arguments of the library."""
 
 _MOST_POSITIONS: Final = 12
+_MOST_WORDS: Final = 400  # characters of what a provider said
 _USAGE: Final = "Run thusfar --help, or thusfar COMMAND --help."
 
 
@@ -37,6 +38,8 @@ def report(error: HistoryError, *, as_json: bool) -> None:
     lines += [f"  {_diagnostic(each)}" for each in error.diagnostics if each.message != error.fix]
     if isinstance(cause := error.__cause__, HistoryError):
         lines.append(f"  cause: {shown(str(cause.args[0]))} [{cause.code}]")
+    elif isinstance(error, ProviderError) and (words := str(cause or "")):
+        lines.append(f"  cause: {shown(words[:_MOST_WORDS])}")
     _print(lines)
 
 

@@ -54,6 +54,7 @@ class Anthropic(SdkModel):
     provider: ClassVar[str] = "anthropic"
     dialect: str = "anthropic"
     extra: ClassVar[str] = "anthropic"
+    keys: ClassVar[tuple[str, ...]] = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
     counts: ClassVar[bool] = True
 
     def make_client(self, *, asynchronous: bool) -> Any:

@@ -106,13 +106,28 @@ def failure_of_status(
         return ProviderUnavailableError(
             "The provider failed on its side.", fix="Try again later.", **facts
         )
-    return ProviderRefusedError(
-        "The provider refused the request.",
-        fix="Change what the cause names; the same request will be refused again.",
-        **facts,
-    )
+    message, fix = _REFUSALS.get(status, _REFUSED)
+    return ProviderRefusedError(message, fix=fix, **facts)
 
 
+_REFUSED = (
+    "The provider refused the request.",
+    "Change what the cause names; the same request will be refused again.",
+)
+_REFUSALS = {
+    401: (
+        "The provider did not accept the key.",
+        "Give a valid key in the environment, as the SDK reads it, or with api_key=.",
+    ),
+    403: (
+        "The provider does not allow this to the key.",
+        "Check what the key may use; the cause has the provider's words.",
+    ),
+    404: (
+        "The provider knows no such model or address.",
+        "Check the name of the model, and base_url= where one is given.",
+    ),
+}
 _TRANSIENT = frozenset({408, 409, 425})  # timed out, conflict, too early: the SDKs retry these too
 _SERVER = 500
 
@@ -169,11 +184,16 @@ def said_nothing(finish: str) -> ProviderError:
     )
 
 
-def not_sent() -> ProviderRefusedError:
-    """Make the error for a request that the provider's client refused to send."""
+def not_sent(*, unset: str = "") -> ProviderRefusedError:
+    """Make the error for a request that the provider's client refused to send.
+
+    Args:
+        unset: Name of the variable that could have a key, and is not set.
+    """
+    more = f"; {unset} is not set" if unset else ""
     return ProviderRefusedError(
         "The provider's client refused the request, or could not log in.",
-        fix="Change what the cause names.",
+        fix=f"Change what the cause names{more}.",
     )
 
 

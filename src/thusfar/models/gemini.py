@@ -50,6 +50,7 @@ class Gemini(SdkModel):
     provider: ClassVar[str] = "google"
     dialect: str = "gemini"
     extra: ClassVar[str] = "gemini"
+    keys: ClassVar[tuple[str, ...]] = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
     counts: ClassVar[bool] = True
 
     def __init__(self, name: str, *, client: Any = None, **options: Any) -> None:

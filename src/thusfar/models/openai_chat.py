@@ -44,6 +44,7 @@ class OpenAIChat(SdkModel):
     provider: ClassVar[str] = "openai"
     dialect: str = "openai-chat"
     extra: ClassVar[str] = "openai"
+    keys: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
 
     def make_client(self, *, asynchronous: bool) -> Any:
         """Make a client of the SDK; see `SdkModel`."""

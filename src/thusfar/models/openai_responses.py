@@ -64,6 +64,7 @@ class OpenAIResponses(SdkModel):
     provider: ClassVar[str] = "openai"
     dialect: str = "openai-responses"
     extra: ClassVar[str] = "openai"
+    keys: ClassVar[tuple[str, ...]] = ("OPENAI_API_KEY",)
     counts: ClassVar[bool] = True
 
     def make_client(self, *, asynchronous: bool) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import os
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final
@@ -19,6 +20,7 @@ from thusfar._numbers import require_seconds
 from thusfar.capacity import ModelCapacity
 from thusfar.errors import MissingExtraError, OptionsError, ProviderError
 from thusfar.models.calling import Answer, Call, Calls, Decoder
+from thusfar.models.errors import ProviderRefusedError, not_sent
 from thusfar.models.objects import SmallContracts
 from thusfar.models.port import ModelEvent, ModelReply
 
@@ -58,6 +60,7 @@ class SdkModel(SmallContracts):
     dialect: str
     extra: ClassVar[str]
     counts: ClassVar[bool] = False  # whether the provider counts the tokens of a request
+    keys: ClassVar[tuple[str, ...]] = ()  # variables that a key is read from
 
     def __init__(
         self,
@@ -98,7 +101,7 @@ class SdkModel(SmallContracts):
         self.calls = Calls(
             client=self._sync,
             async_client=None if threads else self._async,
-            failure=self.failure,
+            failure=self._failed,
             max_retries=max_retries,
         )
 
@@ -210,6 +213,17 @@ class SdkModel(SmallContracts):
         finally:
             if made:
                 await self._aclose()
+
+    def _failed(self, error: Exception) -> ProviderError | None:
+        """Read an exception, and say which key is missing where nothing could be sent."""
+        made = self.failure(error)
+        refused = isinstance(made, ProviderRefusedError) and "status" not in made.facts
+        unread = made is None and isinstance(error, TypeError | ValueError)
+        if not (refused or unread) or not self.owns_client or self.api_key is not None:
+            return made
+        if not self.keys or any(map(os.environ.get, self.keys)):
+            return made
+        return not_sent(unset=self.keys[0])
 
     # Clients.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal
 
@@ -131,12 +133,16 @@ def _words(say: str) -> str:
 
 def _lines() -> Any:
     """Take lines from the terminal, with a prompt, or from stdin as they come."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")  # one bad byte is no end of a talk
     if not sys.stdin.isatty():
         return (line.removesuffix("\n") for line in sys.stdin)
     return _typed()
 
 
 def _typed() -> Any:
+    with suppress(ImportError):  # not on every system
+        import readline  # noqa: F401 - gives `input` a history and keys to edit with
     while True:
         try:
             yield input("> ")

@@ -44,7 +44,10 @@ def _help(chat: Chat, _: str) -> None:
 
 
 def _history(chat: Chat, rest: str) -> None:
-    most = int(rest) if rest.isdecimal() and int(rest) else SHOWN
+    if rest and not (rest.isdecimal() and int(rest)):
+        chat.tell("Write how many messages behind /history, from 1: /history 5")
+        return
+    most = int(rest) if rest else SHOWN
     page = chat.thread.sync.read(limit=most)
     out = console()
     for line in path_lines(page.entries, page.omitted, out.width):
@@ -71,13 +74,23 @@ def _edit(chat: Chat, rest: str) -> None:
         chat.tell("Write the new words behind /edit, or behind the message: /edit @0 words")
         return
     told.edit(place, words)
-    chat.answer(None)
+    try:
+        chat.answer(None)
+    except BaseException:
+        chat.tell("\n(your new words are kept; /again has them answered)")
+        raise
 
 
 def _again(chat: Chat, _: str) -> None:
     told = chat.thread.sync
-    told.rewind(_newest_question(chat))
-    chat.answer(None)
+    question = _newest_question(chat)
+    before = told.read(limit=1).entries[-1].id
+    told.rewind(question)
+    try:
+        chat.answer(None)
+    except BaseException:
+        told.select(before)  # what was answered before stays the answer
+        raise
 
 
 def _is_message(chat: Chat, word: str) -> bool:

@@ -61,7 +61,7 @@ class Chat:
             except Leave:
                 break
             except KeyboardInterrupt:
-                self.tell("\n(stopped; nothing of this turn is stored)")
+                self.tell("\n(stopped; nothing of this answer is stored)")
             except HistoryError as error:
                 self._report(error)
         return 0
