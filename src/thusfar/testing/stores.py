@@ -17,6 +17,7 @@ from thusfar.testing.store_laws import (
     appending,
     branching,
     erasing,
+    keeping,
     racing,
     reading,
     running,
@@ -35,7 +36,17 @@ def list_laws() -> dict[str, Law]:
         True
     """
     found: dict[str, Law] = {}
-    modules = (appending, reading, searching, branching, racing, erasing, whole, running)
+    modules = (
+        appending,
+        reading,
+        searching,
+        branching,
+        racing,
+        erasing,
+        keeping,
+        whole,
+        running,
+    )
     for module in modules:
         for name, value in vars(module).items():
             own = callable(value) and getattr(value, "__module__", "") == module.__name__

@@ -5,7 +5,7 @@ It needs the standard library alone. Each connection has a thread; closing the s
 
 from __future__ import annotations
 
-import select
+import selectors
 import socket
 import sys
 import threading
@@ -251,14 +251,26 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _body(self) -> bytes:
         if "chunked" not in self.headers.get("transfer-encoding", "").lower():
-            return self.rfile.read(int(self.headers.get("content-length") or 0))
+            return self._read(int(self.headers.get("content-length") or 0))
         body = b""
-        while size := int(self.rfile.readline().partition(b";")[0], 16):
-            body += self.rfile.read(size)
-            self.rfile.readline()
-        while self.rfile.readline().strip():
+        while size := int(self._line().partition(b";")[0], 16):
+            body += self._read(size)
+            self._line()
+        while self._line().strip():
             pass
         return body
+
+    def _read(self, size: int) -> bytes:
+        found = self.rfile.read(size)
+        if len(found) < size:
+            raise ConnectionResetError  # the client left in the middle of its request
+        return found
+
+    def _line(self) -> bytes:
+        found = self.rfile.readline()
+        if not found:
+            raise ConnectionResetError
+        return found
 
     def do_GET(self) -> None:
         self._respond(_unknown(self.path.partition("?")[0]), None)
@@ -372,9 +384,10 @@ def _head(response: Response, length: str) -> bytes:
 def _is_gone(connection: socket.socket) -> bool:
     """Tell whether the other side has closed the connection."""
     try:
-        readable, _, _ = select.select([connection], [], [], 0)
-        return bool(readable) and not connection.recv(1, socket.MSG_PEEK)
-    except OSError:
+        with selectors.DefaultSelector() as selector:
+            selector.register(connection, selectors.EVENT_READ)
+            return bool(selector.select(0)) and not connection.recv(1, socket.MSG_PEEK)
+    except (OSError, ValueError):  # the latter for a socket that was closed here
         return True
 
 
