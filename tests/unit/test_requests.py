@@ -422,6 +422,50 @@ def test_a_tool_result_is_cut_to_its_limit_in_any_script_and_however_many_parts(
     assert "characters left out" in texts[0]
 
 
+def test_what_a_listener_raises_is_logged_and_stops_no_request(caplog: pytest.LogCaptureFixture):
+    def broken(event: Any) -> None:
+        raise KeyError("words that nobody shall read")
+
+    planned = plan_sync(
+        talk(14),
+        policy=managed(Scripted("short")),
+        **setting(budget=InputBudget(max=100), runtime=Runtime(on_event=broken)),
+    )
+
+    assert planned.receipt.history.covered > 0
+    assert [r.getMessage() for r in caplog.records] == ["on_event raised KeyError."] * 2
+
+
+def test_a_preparation_never_raises_into_its_host(caplog: pytest.LogCaptureFixture):
+    """A host may be a task group, which an error would end with all other tasks."""
+    jobs: list[Any] = []
+
+    class Host:
+        def retain(self, job: Any) -> bool:
+            jobs.append(job)
+            return True
+
+    broken: list[bool] = []
+
+    def pinned(message: Any) -> bool:
+        return bool(broken and 1 // 0)
+
+    policy = history(
+        recent=history.recent(4, pinned=pinned), summary={"model": Scripted("x"), "max_tokens": 20}
+    )
+    budget = InputBudget(max=180, optimize_at=170, prepare_at=100)
+    planned = plan_sync(
+        talk(14), policy=policy, **setting(budget=budget, runtime=Runtime(host=Host()))
+    )
+    assert planned.accept_sync("Yes.").preparing
+    broken.append(True)
+
+    asyncio.run(jobs[0]())
+
+    (record,) = caplog.records
+    assert record.getMessage() == "The preparation of a summary raised ZeroDivisionError."
+
+
 # Recall
 
 

@@ -40,6 +40,7 @@ from thusfar.runtime.keeping import find_source_steps, find_steps, publish_steps
 from thusfar.runtime.remembering import SAMPLES_REMEMBERED, Conversation, Usage, flush_steps
 from thusfar.runtime.setbacks import Setbacks
 from thusfar.runtime.supporting import SUPPORT_TIMEOUT_SECONDS, Supporter
+from thusfar.runtime.telling import log_raised
 from thusfar.runtime.working import RunStore, Sleep, Work
 from thusfar.storage.base import Store
 from thusfar.storage.memory import MemoryStore
@@ -67,7 +68,7 @@ class Runtime:
             `generate_text`, or a function of that shape. `None`: the model of the request, where
             it can be called.
         host: Takes background work. `None`: tasks on the running event loop.
-        on_event: Told when work on a summary begins and ends.
+        on_event: Told when work on a summary begins and ends. What it raises is logged.
         support_timeout_seconds: How long a support call may take.
         lease_seconds: How long another process waits for one that gave no sign of life. `None`:
             twice the time limit of a support call.
@@ -112,9 +113,13 @@ class Runtime:
         return self._new_id()
 
     def tell(self, event: SummaryEvent) -> None:
-        """Tell the listener."""
-        if self._on_event is not None:
+        """Tell the listener; what it raises is logged, since a summary is not its business."""
+        if self._on_event is None:
+            return
+        try:
             self._on_event(event)
+        except Exception as error:  # noqa: BLE001 - a listener may raise anything
+            log_raised("on_event", error)
 
     def calibration(self, usage: Usage, kept: Sequence[float] = ()) -> Calibration | None:
         """What reported usage says of our counts.

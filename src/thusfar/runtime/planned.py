@@ -24,6 +24,7 @@ from thusfar.runtime.crossing import written_in
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hosts import Job
 from thusfar.runtime.recalling import read_arguments, recall_answer
+from thusfar.runtime.telling import log_raised
 from thusfar.runtime.wire import (
     messages_of_response,
     reported_input_tokens,
@@ -59,6 +60,8 @@ def preparation_job(said: PlanArguments, runtime: Runtime) -> Job:
             await edge.arun(prepare_steps(edge.facts))
         except HistoryError:
             return  # told by the event; the next request tries again where it needs to
+        except Exception as error:  # noqa: BLE001 - a host is promised that a job never raises
+            log_raised("The preparation of a summary", error)
 
     return job
 

@@ -1,6 +1,7 @@
 """Telling: warnings of generated requests in the log, each once for a model and its provider.
 
-They are on every receipt too. A log line holds codes and counts, never content.
+They are on every receipt too. What listeners and background work raise is logged each time.
+A log line holds codes and counts, never content.
 
 Source:
     docs/spec/generate.md#warnings
@@ -50,6 +51,18 @@ def log_once(model: Any, name: str, warnings: Iterable[ReceiptWarning]) -> None:
         logging.getLogger("thusfar").warning(
             "%s (%s): %s %s", warning.code, name, warning.message, f"[{facts}]" if facts else ""
         )
+
+
+def log_raised(what: str, error: Exception) -> None:
+    """Log that something beside a request raised, by its type alone.
+
+    Args:
+        what: What raised.
+        error: What it raised.
+    """
+    import logging
+
+    logging.getLogger("thusfar").error("%s raised %s.", what, type(error).__name__)
 
 
 def forget_told() -> None:
