@@ -300,5 +300,5 @@ def test_a_run_that_failed_is_shown_with_its_complaints_and_the_fix(here: Here):
     out = here("show", "r")
 
     assert "  failed with RETRIES_EXHAUSTED: " in out
-    assert "  complaint   The answer was not one JSON value.\n" in out
+    assert "  complaint   The answer was not one JSON value: invalid at line 1, column 1.\n" in out
     assert "  fix         See the errors of the failure;" in out

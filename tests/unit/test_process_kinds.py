@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import inspect
 import math
 from typing import Any
@@ -136,3 +137,25 @@ def test_a_tape_is_passed_as_what_records_or_answers():
         process.run_sync(tape=capture.tape)  # type: ignore[arg-type]
     assert "Replay(tape)" in refused.value.fix
     assert not process.running
+
+
+@pytest.mark.parametrize("clock", [lambda: "noon", lambda: None, lambda: 1 / 0])
+def test_a_clock_that_gives_no_time_is_a_typed_failure_of_the_step(clock: Any):
+    process = Process([Task(id="a", next_task=END)], model=Scripted("x"), clock=clock)
+
+    outcome = process.run_sync()
+
+    assert outcome.failure is not None
+    assert (outcome.failure.code, outcome.failure.message) == (
+        "INVALID_OPTIONS", "The clock of a process gave no time.",
+    )  # fmt: skip
+    assert len(process.history) == 0
+
+
+def test_a_time_without_a_zone_is_taken_for_utc():
+    noon = datetime.datetime(2026, 3, 1, 12)
+    process = Process([Task(id="a", next_task=END)], model=Scripted("x"), clock=lambda: noon)
+
+    process.run_sync()
+
+    assert process.history[0].ts == "2026-03-01T12:00:00+00:00"

@@ -268,7 +268,7 @@ def test_words_instead_of_a_choice_are_refused_and_what_they_cost_is_counted():
     assert outcome.status == "finished"
     assert (outcome.calls, outcome.tokens) == (2, 1045)
     (refused,) = [event.errors for event in events if isinstance(event, AnswerRefused)]
-    assert refused == ("The answer was not one JSON object.",)
+    assert refused == ("The answer was not one JSON object: invalid at line 1, column 1.",)
 
 
 def test_the_schema_counts_in_the_request():
@@ -375,4 +375,22 @@ def test_a_text_that_is_asked_for_in_words_is_read_as_json():
 
     assert process.run_sync().output == {"said": "17"}
     (refused,) = [event.errors for event in events if isinstance(event, AnswerRefused)]
-    assert refused == ("The answer was not one JSON value.",)
+    assert refused == ("The answer was not one JSON value: invalid at line 1, column 1.",)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ('{"x": 1,}', "invalid at line 1, column 9"),
+        ('{"x": 1, "x": 2}', "a JSON object had the same key twice"),
+        ('{"x": NaN}', "a JSON text held NaN or an infinity"),
+        ('```json\n{"x":\n```', "invalid at line 2, column 1"),
+    ],
+)
+def test_a_model_is_told_why_its_text_is_no_json(text: str, why: str):
+    task = Task(id="say", output={"type": "object"}, max_retries=0)
+
+    failure = Process([task], model=Scripted(text).generate_text).run_sync().failure
+
+    assert failure is not None
+    assert failure.errors == (f"The answer was not one JSON value: {why}.",)

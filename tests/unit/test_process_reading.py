@@ -84,7 +84,7 @@ def test_a_terminal_log_tells_steps_progress_and_refusals():
         "  1/9  process: hub ...",
         "  1/9  hub -> add | why",
         "  2/9  process: add ...",
-        "  2/9  refused (attempt 1): The answer was not one JSON value.",
+        "  2/9  refused (attempt 1): The answer was not one JSON value: invalid at line 1, column 1.",
         '  2/9  Add | {"x":1}',
     ]
     assert (log.steps, log.calls) == (2, 3)

@@ -20,7 +20,6 @@ ERRORS_KEPT: Final = 20  # complaints about one answer
 _TARGET: Final = ("goTo", "go_to")
 _INTENT: Final = ("intent",)
 _STEP_AFTER: Final = ("stepAfter", "step_after")
-_NO_JSON: Final[Any] = object()  # stands for text that is none; null is JSON
 _KEYS: Final = frozenset((*_TARGET, *_INTENT, *_STEP_AFTER))
 
 
@@ -73,11 +72,12 @@ def read_answer(task: Task, text: str, visible: Sequence[Transition]) -> Answer:
         A transition, outputs, or the reasons why it is neither.
     """
     value = _decoded(text)
-    if value is _NO_JSON and (task.edges or task.schema is not None):
-        kind = "object" if task.edges else "value"
-        return _refused(f"The answer was not one JSON {kind}.")
-    if not isinstance(value, Mapping) and not task.edges and task.schema is None:
+    free = not task.edges and task.schema is None
+    if free and not isinstance(value, Mapping):
         return Outputs(value=text)
+    if isinstance(value, TranscriptError):
+        return _refused(f"The answer was not one JSON {'object' if task.edges else 'value'}: "
+                        f"{_why(value)}.")  # fmt: skip
     return read_value(task, value, visible)
 
 
@@ -97,11 +97,20 @@ def read_value(task: Task, value: Any, visible: Sequence[Transition]) -> Answer:
 
 
 def _decoded(text: str) -> Any:
-    """Decode the text, or the one code block that is the whole of it."""
+    """Decode the text, or the one code block that is the whole of it; an error where it is none."""
     try:
-        return parse_json(unfenced(text), where="an answer")
-    except TranscriptError:
-        return _NO_JSON
+        return parse_json(unfenced(text), where="it")
+    except TranscriptError as error:
+        return error
+
+
+def _why(error: TranscriptError) -> str:
+    """Say why text was no JSON; by its place where there is one."""
+    facts = error.facts
+    if "line" in facts:
+        return f"invalid at line {facts['line']}, column {facts['column']}"
+    told = str(error.args[0]).rstrip(".")
+    return told[:1].lower() + told[1:]
 
 
 def _is_transition(task: Task, value: Mapping[str, Any]) -> bool:

@@ -18,7 +18,7 @@ import msgspec
 from thusfar.models.resolving import resolve_model
 from thusfar.process.building import check_settings, graph_of, prompt_texts
 from thusfar.process.checking import findings_of
-from thusfar.process.entries import Entry, manual_entry
+from thusfar.process.entries import Entry, manual_entry, time_of
 from thusfar.process.intercepting import Interceptor
 from thusfar.process.kinds import check_id
 from thusfar.process.log import (
@@ -274,7 +274,7 @@ class Process(Runnable):
         """The time, in ISO 8601; in a replay, the time that was captured."""
         if isinstance(self.tape, Replay):
             return self.tape.time()
-        made = self.clock().isoformat()
+        made = time_of(self.clock)
         if self.tape is not None:
             self.tape.keep_time(made)
         return made

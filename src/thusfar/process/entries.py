@@ -7,7 +7,7 @@ Source:
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal
 
 import msgspec
@@ -141,6 +141,22 @@ def manual_entry(given: Mapping[str, Any], *, seq: int, now: str) -> Entry:
         extra_json=text_of(extra),
         **fields,
     )
+
+
+def time_of(clock: Callable[[], Any]) -> str:
+    """Ask a clock of the author for the time, in ISO 8601.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when it raised, or gave no time.
+    """
+    try:
+        return timestamp(clock())
+    except Exception as error:
+        raise OptionsError(
+            "The clock of a process gave no time.",
+            fix="Pass a function that gives a datetime.",
+            option="clock",
+        ) from error
 
 
 def timestamp(value: Any) -> str:
