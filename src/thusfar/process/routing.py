@@ -7,7 +7,8 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Final, Literal
 
 import msgspec
@@ -58,6 +59,7 @@ class Graph:
         sequence: Ids of tasks that follow each other.
         default_return_task: Where a run goes on where a task names nothing else.
         error_task: Where it goes on behind a task that failed and names nothing itself.
+        following: The task behind each of the sequence but the last.
     """
 
     tasks: Mapping[str, AnyTask]
@@ -65,17 +67,17 @@ class Graph:
     sequence: tuple[str, ...] = ()
     default_return_task: str | None = None
     error_task: str | None = None
+    following: Mapping[str, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "following", dict(pairwise(self.sequence)))
 
     def behind(self, task: AnyTask) -> str | None:
         """Name what is declared behind a task; `None` leaves it to the calling task."""
         own = task.otherwise if isinstance(task, DecisionTask) else task.next_task
         if own is not None:
             return own
-        if task.id in self.sequence:
-            place = self.sequence.index(task.id) + 1
-            if place < len(self.sequence):
-                return self.sequence[place]
-        return self.default_return_task
+        return self.following.get(task.id, self.default_return_task)
 
     def after(self, task: AnyTask, callers: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
         """Route a run behind a task that chose no transition.
