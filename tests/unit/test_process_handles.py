@@ -41,7 +41,7 @@ def two_steps(model: Any) -> Process:
 
 def in_a_loop(scenario: Callable[[Gated], Awaitable[None]]) -> None:
     async def main() -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             await scenario(Gated())
 
     asyncio.run(main())
@@ -179,7 +179,7 @@ def test_a_run_is_ended_from_another_thread(method: str, status: str):
         handle = two_steps(model).start()
         await model.asked.get()
         threading.Thread(target=getattr(handle, method)).start()
-        outcome = await asyncio.wait_for(handle, 30)
+        outcome = await asyncio.wait_for(handle, 300)
         assert (outcome.status, model.cancelled) == (status, 1)
 
     in_a_loop(scenario)
@@ -194,7 +194,7 @@ def test_a_run_is_resumed_from_another_thread():
         for answer in ("one", "two"):
             model.answers.put_nowait(answer)
         threading.Thread(target=handle.resume).start()
-        outcome = await asyncio.wait_for(handle, 30)
+        outcome = await asyncio.wait_for(handle, 300)
         assert outcome.status == "finished"
 
     in_a_loop(scenario)

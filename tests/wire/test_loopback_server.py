@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -280,6 +281,22 @@ def test_a_request_may_come_in_chunks():
         connection.close()
 
     assert server.requests[0].raw == raw
+
+
+@pytest.mark.parametrize(
+    "part",
+    [b"content-length: 100\r\n\r\n{", b"transfer-encoding: chunked\r\n\r\n5\r\n{"],
+    ids=["whole", "in chunks"],
+)
+def test_a_client_that_leaves_in_the_middle_of_its_request_is_no_failure(part: bytes):
+    with LoopbackServer() as server:
+        host, _, port = server.origin.removeprefix("http://").partition(":")
+        with socket.create_connection((host, int(port))) as connection:
+            connection.sendall(f"POST {CHAT} HTTP/1.1\r\n".encode() + part)
+            connection.shutdown(socket.SHUT_WR)
+            assert connection.recv(1) == b"", "it gets no answer"
+
+    assert server.requests == ()
 
 
 def test_equal_requests_get_equal_answers_but_for_their_numbers():
