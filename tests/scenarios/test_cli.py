@@ -100,6 +100,20 @@ def test_a_reader_that_leaves_early_is_no_error(ferry):
     assert (process.returncode, told) == (0, b"")
 
 
+@pytest.mark.parametrize(
+    "words", [["--help"], ["project", "--help"], ["dialects"], ["project", "@"]]
+)
+def test_a_reader_that_is_gone_is_no_error_for_tables_and_help(ferry, words):
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = [str(ferry) if word == "@" else word for word in words]
+
+    done = subprocess.run([*THUSFAR, *words], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+
+    assert (done.returncode, done.stderr) == (0, b"")
+
+
 def test_a_closed_stream_is_no_error(ferry):
     for stream, status in (("1", 0), ("2", 0), ("0", 0)):
         line = f'"$@" {stream}>&-' if stream != "0" else '"$@" <&-'

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import sys
 
 import pytest
@@ -14,6 +15,7 @@ from thusfar.cli.output import (
     preview,
     print_indented,
     print_json,
+    settle_columns,
     shown,
 )
 
@@ -115,3 +117,25 @@ def test_a_number_goes_with_its_noun():
         "2 messages",
         "2,000 messages",
     ]
+
+
+@pytest.mark.parametrize(
+    ("told", "settled"),
+    [
+        ("100", "100"),
+        ("20", "20"),
+        ("1", "20"),
+        ("0", None),
+        ("000", None),
+        ("99999999999", None),
+        ("-3", None),
+        ("wide", None),
+        ("", None),
+    ],
+)
+def test_there_is_always_room_for_the_output(monkeypatch, told, settled):
+    monkeypatch.setenv("COLUMNS", told)
+
+    settle_columns()
+
+    assert os.environ.get("COLUMNS") == settled

@@ -743,3 +743,13 @@ def test_an_erasure_that_a_reader_holds_up_is_pending(trip, tmp_path, capsys):
 
 def test_verify_of_an_empty_store_says_so(trip, capsys):
     assert printed(capsys, "verify", "--namespace", "other") == "There are no threads.\n"
+
+
+@pytest.mark.parametrize("columns", ["0", "1", "99999999999"])
+def test_a_terminal_of_odd_size_shows_lists_and_help(trip, capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+
+    assert main(["thread", "list"]) == 0
+    assert " 3  20" in capsys.readouterr().out
+    assert main(["thread", "--help"]) == 0
+    assert "verify" in capsys.readouterr().out

@@ -40,6 +40,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         _discard_output()
         return 0
+    except SystemExit as ending:  # what the printer of tables makes of a closed pipe
+        if not isinstance(ending.__context__, BrokenPipeError):
+            raise
+        return 0
     except OSError as error:  # of files that are read, the commands tell themselves
         _discard_output()
         return _output_failed(error)

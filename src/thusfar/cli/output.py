@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 WIDTH: Final = 80  # columns where the output is no terminal and COLUMNS is not set
+LEAST_WIDTH: Final = 20  # columns, however few the terminal has
+_DIGITS: Final = 4  # of a number of columns
 _JOINERS: Final = "\u200c\u200d"  # inside words of some scripts, and inside emoji
 _NAMED: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\x1b": "\\e", "\0": "\\0"}
 _UNSAFE_IN_JSON: Final = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
@@ -27,6 +29,21 @@ def prepare_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if callable(reconfigure := getattr(stream, "reconfigure", None)):
             reconfigure(errors="backslashreplace")
+
+
+def settle_columns() -> None:
+    """Make sure that there is room for the output, whatever COLUMNS says.
+
+    A table without room prints nothing at all. No columns are what some programs say of a terminal
+    whose size they do not know.
+    """
+    told = os.environ.get("COLUMNS")
+    if told is None:
+        return
+    if not told.isdecimal() or len(told) > _DIGITS or not int(told):
+        del os.environ["COLUMNS"]
+    else:
+        os.environ["COLUMNS"] = str(max(int(told), LEAST_WIDTH))
 
 
 def shown(text: str) -> str:

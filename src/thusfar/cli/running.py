@@ -9,7 +9,7 @@ from cyclopts import App, CycloptsError
 
 from thusfar._version import __version__
 from thusfar.cli.failures import report, report_usage
-from thusfar.cli.output import prepare_streams
+from thusfar.cli.output import prepare_streams, settle_columns
 from thusfar.cli.reading import STDIN, STDIN_WORD
 from thusfar.cli.registry import COMMANDS, Command
 from thusfar.errors import HistoryError, OptionsError
@@ -35,6 +35,7 @@ def run(words: Sequence[str]) -> int:
         The exit status, as the help states it.
     """
     prepare_streams()
+    settle_columns()
     as_json = "--json" in words
     app = build_app(COMMANDS, used=words[0] if words else None)
     _import_listed(app, words)

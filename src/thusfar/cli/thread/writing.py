@@ -93,7 +93,10 @@ def append(
     if after is not None and root:
         raise OptionsError("Both --after and --root were given.", fix="Pass one of them.")
     if role is not None and file is not None:
-        raise OptionsError("--role stood beside FILE.", fix="Give the role in the file.")
+        raise OptionsError(
+            "--role stood beside FILE.",
+            fix="Give the role in the file, or pass the text with --text.",
+        )
     messages = given(file, written, role or "user", dialect)
     with opened_thread(where, thread, owner, "create") as handle:
         told = handle.sync
