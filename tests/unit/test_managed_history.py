@@ -386,3 +386,32 @@ def test_the_same_facts_give_the_same_bytes_in_any_process(tmp_path):
 
     assert len(outputs) == 1
     assert len(outputs.pop()) > 500
+
+
+def test_models_without_a_name_never_use_each_others_summaries():
+    """Two functions, or two classes, are two writers."""
+
+    class One:
+        def generate_text(self, **asked: Any) -> str:
+            return "said by one"
+
+    class Two:
+        def generate_text(self, **asked: Any) -> str:
+            return "said by two"
+
+    def three(**asked: Any) -> str:
+        return "said by three"
+
+    def four(**asked: Any) -> str:
+        return "said by four"
+
+    store, told = MemoryStore(), []
+    for writer in (One(), Two(), three, four, One()):
+        planned = plan_sync(
+            talk(14),
+            **{**setting(policy={"summary": None}), "runtime": Runtime(store, summariser=writer)},
+        )
+        told.append(planned.messages[0]["content"].split("said by ")[1].split()[0])
+
+    assert told == ["one", "two", "three", "four", "one"]
+    assert len(rows(Runtime(store))) == 4

@@ -155,7 +155,7 @@ def summary_model(
     able = able or native
     identity = identity_of(
         options,
-        model=str(name or "unnamed"),
+        model=str(name) if name else written_as(callable_model),
         repair=repair,
         provider=str(getattr(callable_model, "provider", "")),
         native=native,
@@ -163,6 +163,16 @@ def summary_model(
     room = input_room(callable_model if able else model, str(name or ""), options, measure)
     facts = SummaryModel(identity=identity, measure=measure, room=room, callable=able)
     return facts, callable_model if able else None
+
+
+def written_as(model: Any) -> str:
+    """Tell a model without a name from others: by the code that it is an object of.
+
+    Args:
+        model: A function, an object, or `None`.
+    """
+    code = model if hasattr(model, "__qualname__") else type(model)
+    return f"{code.__module__}.{code.__qualname__}"
 
 
 def input_room(model: Any, name: str, options: SummaryOptions, measure: Measure) -> int | None:
