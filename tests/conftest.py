@@ -28,3 +28,9 @@ def _nothing_is_left(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "litellm" in request.node.name.lower():
         gc.collect()
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Refuse a test that is named otherwise in each process: workers could not share it."""
+    if " at 0x" in item.nodeid:
+        raise pytest.UsageError(f"A test has an address of memory in its id: {item.nodeid}")

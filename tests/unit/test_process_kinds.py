@@ -87,7 +87,7 @@ def test_whatever_an_option_is_given_it_works_or_is_refused_by_a_typed_error(mad
     assert tried >= len(JUNK)
 
 
-@pytest.mark.parametrize("junk", JUNK, ids=repr)
+@pytest.mark.parametrize("junk", JUNK, ids=lambda junk: type(junk).__name__)
 def test_whatever_a_method_is_given_is_taken_or_refused_by_a_typed_error(junk: Any):
     process = Process([Task(id="a", next_task=END)], model=Scripted("x"))
     calls = [
