@@ -108,6 +108,16 @@ def test_a_file_that_exists_is_not_recorded_over(tmp_path: Path) -> None:
         Replay(path)
 
 
+def test_a_file_that_is_not_there_is_told_and_a_directory_before_anything_is_asked(
+    tmp_path: Path,
+) -> None:
+    for path in (tmp_path, tmp_path / "none.jsonl"):
+        with pytest.raises(RecordingDivergedError):
+            Replay(path)
+    with pytest.raises(OptionsError):
+        Recording(Scripted("One."), tmp_path / "none" / "run.jsonl")
+
+
 def test_it_makes_summaries_like_the_model_it_records(tmp_path: Path) -> None:
     path = tmp_path / "run.jsonl"
     text = Recording(Scripted("A summary."), path).generate_text(prompt="Summarise.")

@@ -63,7 +63,7 @@ class Recording(SmallContracts):
         path: The file. It is begun with the first request.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, when the file exists already.
+        OptionsError: `INVALID_OPTIONS`, when the file exists already, or its directory does not.
 
     Example:
         >>> import tempfile
@@ -81,6 +81,12 @@ class Recording(SmallContracts):
             raise OptionsError(
                 "A recording was to be written into a file that exists.",
                 fix="Delete the file to record anew, or use Replay(path).",
+                option="path",
+            )
+        if not self.path.parent.is_dir():  # else the first answer would be paid for and lost
+            raise OptionsError(
+                "A recording was to be written into a directory that does not exist.",
+                fix="Create the directory first.",
                 option="path",
             )
         self.model = model
@@ -214,6 +220,10 @@ class Replay(SmallContracts):
             if head.get("unlimited", False):
                 self.window = None
             self._entries = [msgspec.convert(entry, Entry) for entry in entries]
+        except OSError as error:
+            raise RecordingDivergedError(
+                "The file of a recording could not be opened.", fix="Check the path."
+            ) from error
         except (ValueError, TypeError, KeyError, TranscriptError, msgspec.ValidationError):
             raise RecordingDivergedError(
                 "The file of a recording could not be read.", fix="Record it again."

@@ -126,9 +126,17 @@ def chat(
 
 
 def _words(say: str) -> str:
+    """Take what is said on the command line or piped in.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, when that is nothing.
+    """
     from thusfar.cli.reading import STDIN, read_text
 
-    return read_text(STDIN).removesuffix("\n") if say == STDIN else say
+    words = read_text(STDIN).removesuffix("\n") if say == STDIN else say
+    if not words.strip():
+        raise OptionsError("There was nothing to say.", fix="Write words behind thusfar chat.")
+    return words
 
 
 def _lines() -> Any:
