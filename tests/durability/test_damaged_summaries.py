@@ -232,7 +232,11 @@ def test_any_text_behind_a_handle_comes_back_and_a_damaged_one_is_a_typed_error(
     planned = plan_sync(transcript()[:2], **said)
     ((handle, body),) = [(k, b) for k, b in _handles(store, planned)]
 
-    assert planned.recall_sync({"handle": handle}) == text
+    told, pieces = "", []
+    while len("".join(pieces)) < len(text):  # an answer fits the next request
+        told = planned.recall_sync({"handle": handle, "start": len("".join(pieces))})
+        pieces.append(told.rpartition("\n[characters ")[0] or told)
+    assert "".join(pieces) == text
     for damage in ("damaged", "7", "[" * 5):
 
         def steps(damage: str = damage) -> Any:
