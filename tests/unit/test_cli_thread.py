@@ -753,3 +753,11 @@ def test_a_terminal_of_odd_size_shows_lists_and_help(trip, capsys, monkeypatch, 
     assert " 3  20" in capsys.readouterr().out
     assert main(["thread", "--help"]) == 0
     assert "verify" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["u", "-1", "2", "@", "@x"])
+def test_a_word_too_short_to_begin_an_id_is_told_what_words_there_are(trip, capsys, word):
+    assert main(["thread", "select", "trip", word]) == 1
+
+    told = " ".join(capsys.readouterr().err.split())
+    assert "The beginning of an id needs 4 characters, and a place is written @N." in told

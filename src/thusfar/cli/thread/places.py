@@ -31,7 +31,11 @@ def message_id(thread: SyncThread, word: str) -> str:
         return thread.read(at=word, limit=1).entries[-1].id
     except MessageNotFoundError:
         if len(word) < _SHORTEST:
-            raise
+            raise MessageNotFoundError(
+                "No message of this thread has that id.",
+                fix=f"Look the id up with thusfar thread show. The beginning of an id needs"
+                f" {_SHORTEST} characters, and a place is written {POSITION}N.",
+            ) from None
     matching = [each for each in _ids(thread) if each.startswith(word)]
     if len(matching) > 1:
         raise OptionsError(
