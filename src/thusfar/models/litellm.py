@@ -45,6 +45,7 @@ class LiteLLM(SdkModel):
         del asynchronous
         import litellm
 
+        litellm.suppress_debug_info = True  # it prints advice to stdout, amid what programs read
         return litellm
 
     async def aclose_client(self, client: Any) -> None:
