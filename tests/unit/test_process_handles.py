@@ -308,3 +308,33 @@ def test_a_run_that_no_loop_can_take_is_refused_and_begins_nothing():
     gc.collect()  # a coroutine that was never awaited would complain here
     assert not process.running
     assert runs.sync.list() == ()
+
+
+def test_of_several_threads_that_run_one_process_one_does():
+    """Also where checking the definition takes so long that all of them are in it at once."""
+    inside = threading.Barrier(3)
+
+    class Checked(Process):
+        def check(self) -> Any:
+            inside.wait(20)
+            return super().check()
+
+    process = Checked([ScriptTask(id="a", run=lambda _: None, record=True)])
+    ended: list[str] = []
+
+    def run() -> None:
+        try:
+            ended.append(process.run_sync().status)
+        except ProcessRunningError as error:
+            ended.append(error.code)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+    statuses = sorted(ended)
+    assert len(process.history) == statuses.count("finished")
+    assert set(statuses) <= {"PROCESS_RUNNING", "finished"}
+    assert [entry.seq for entry in process.history] == [*range(1, len(process.history) + 1)]

@@ -50,7 +50,7 @@ def task_steps(
     process: Process, task_id: str, state: Mapping[str, Any] | None, given: Any
 ) -> Steps[TaskOutcome]:
     """Run one task, without routing and without a commit; see `Process.run_task`."""
-    from thusfar.process.running import failure_of, require_idle
+    from thusfar.process.running import failure_of, occupy, require_idle
 
     require_idle(process)
     task = process.graph.tasks.get(task_id) if isinstance(task_id, str) else None
@@ -62,8 +62,8 @@ def task_steps(
         )
     values = process.state.values_only if state is None else to_json(state)
     working = State(values, process.log.mirror)
+    occupy(process)
     was = process.swap(Position(at=task_id, inputs=to_json(given)), working)
-    process.running = True
     run = Run(process=process, began=process.monotonic(), alone=True)
     run.begin_step(task_id)
     try:

@@ -53,6 +53,17 @@ def require_idle(process: Process) -> None:
         )
 
 
+def occupy(process: Process) -> None:
+    """Let a process run; of several threads that try, one may.
+
+    Raises:
+        ProcessRunningError: `PROCESS_RUNNING`, when it runs already.
+    """
+    with process.adding:
+        require_idle(process)
+        process.running = True
+
+
 def run_steps(
     process: Process,
     given: Mapping[str, Any] | None,
@@ -88,7 +99,7 @@ def run_steps(
             option="tape",
         )
     _require_sound(process)
-    process.running = True
+    occupy(process)
     if around is not None:
         control, tape = around.control, around.process.tape
     run = Run(
