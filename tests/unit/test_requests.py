@@ -238,6 +238,32 @@ def test_reported_usage_moves_the_maximum_once_there_is_enough_of_it():
     assert after.receipt.input_tokens == before.receipt.input_tokens
 
 
+def reported(*shares: float) -> Any:
+    """Plan behind requests of which so much was reported as of each we counted."""
+    arguments = {"model": "gpt-4o", "counter": "estimate", "runtime": Runtime()}
+    for share in shares:
+        planned = plan_sync(talk(40), **arguments)
+        planned.accept_sync(input_tokens=max(1, int(planned.receipt.input_tokens * share)))
+    return plan_sync(talk(40), **arguments).receipt
+
+
+def test_reported_usage_never_lifts_the_maximum_above_what_the_window_leaves():
+    """Who reports only what came from no cache would else overflow the window."""
+    exact = plan_sync(talk(40), model="gpt-4o", counter=count_words).receipt
+
+    assert reported(*[0.02] * 20).max_input_tokens == exact.max_input_tokens
+
+
+def test_a_report_far_from_the_others_says_nothing_of_one_request():
+    """The usage of a whole run, once reported for one request, would else refuse all others."""
+    usual = [1.02, 1.03, 1.02, 1.04] * 4
+
+    found = reported(*usual, 1_000, 0.001)
+
+    assert found.calibration["samples"] == len(usual)
+    assert found.max_input_tokens == reported(*usual).max_input_tokens
+
+
 @pytest.mark.parametrize(
     ("usage", "tokens"),
     [

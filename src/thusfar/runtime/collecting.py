@@ -307,7 +307,7 @@ def _limits(
 ) -> Limits:
     percent = None
     if calibration is not None and calibration.samples >= ENOUGH_SAMPLES:
-        percent = max(1, -int(-calibration.high * 100 // 1))
+        percent = max(100, -int(-calibration.high * 100 // 1))  # the window stays the limit
     return limits(
         said.budget,
         capacity,

@@ -47,11 +47,18 @@ from thusfar.storage.memory import MemoryStore
 from thusfar.summaries.values import SummaryJob
 
 LEASE_TIMEOUTS: Final = 2  # time limits of a call that a lease lasts; it is renewed in between
+FAR: Final = 3  # times the median: no tokenizer differs that much from itself
 CONVERSATIONS_REMEMBERED: Final = 1024  # fingerprints only; oldest forgotten first
 
 
 def calibrated(ratios: Sequence[float]) -> Calibration:
-    """Say what samples say; the band holds the next one with 99 % confidence."""
+    """Say what samples say; the band holds the next one with 99 % confidence.
+
+    A sample that is far from most of them is left out: usage of a whole run, or without what came
+    from a cache, says nothing of one request.
+    """
+    middle = sorted(ratios)[len(ratios) // 2]
+    ratios = [ratio for ratio in ratios if middle / FAR <= ratio <= middle * FAR]
     count = len(ratios)
     mean = sum(ratios) / count
     spread = (sum((ratio - mean) ** 2 for ratio in ratios) / count) ** 0.5
