@@ -186,3 +186,10 @@ def test_a_context_has_a_list_of_tools_and_a_shorter_form_is_text():
         context("a", "text", tools={"name": "look"})
     with pytest.raises(OptionsError, match="alternative"):
         prefer(context("a", "text"), 5)
+
+
+def test_a_hook_and_a_store_are_what_they_have_to_be():
+    with pytest.raises(OptionsError, match="prepare_step"):
+        thusfar.plan_sync(TALK, model="gpt-4o", prepare_step=5)
+    with pytest.raises(OptionsError, match="store"):
+        thusfar.inspect_request_sync("request_1", store=None)

@@ -87,9 +87,8 @@ def check_runtime(store: Any, summariser: Any, host: Any, on_event: Any) -> None
     Raises:
         OptionsError: `INVALID_OPTIONS`, naming the argument.
     """
-    if store is not None and not (hasattr(store, "run") and hasattr(store, "arun")):
-        fix = "Pass what open_store(...) returned."
-        raise wrong_kind("Runtime()", "store", store, fix)
+    if store is not None:
+        check_store("Runtime()", store)
     if summariser is not None and not can_write(summariser):
         fix = "Pass a model with generate_text, or a function of that shape."
         raise wrong_kind("Runtime()", "summariser", summariser, fix)
@@ -97,6 +96,16 @@ def check_runtime(store: Any, summariser: Any, host: Any, on_event: Any) -> None
         raise wrong_kind("Runtime()", "host", host, "Pass an object with retain(job).")
     if on_event is not None and not callable(on_event):
         raise wrong_kind("Runtime()", "on_event", on_event, "Pass a function of one event.")
+
+
+def check_store(owner: str, store: Any) -> None:
+    """Check that something can keep and find things.
+
+    Raises:
+        OptionsError: `INVALID_OPTIONS`, where it cannot.
+    """
+    if not (hasattr(store, "run") and hasattr(store, "arun")):
+        raise wrong_kind(owner, "store", store, "Pass what open_store(...) returned.")
 
 
 def wrong_kind(owner: str, option: str, value: Any, fix: str) -> OptionsError:

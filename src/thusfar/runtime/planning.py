@@ -15,6 +15,7 @@ from thusfar.errors import IdentityConflictError, RepresentationUnavailableError
 from thusfar.planner.receipt import StepEvidence, StoredReceipt
 from thusfar.runtime.arguments import PlanArguments, PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, conversation_of, runtime_of
+from thusfar.runtime.checking import wrong_kind
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.hooks import (
     HOOK_SECONDS,
@@ -93,6 +94,8 @@ def _request(
 ) -> Steps[Planned]:
     """Let the hook amend the request, and plan it; again where its thread moved meanwhile."""
     shared = runtime_of(said, runtime)
+    if hook is not None and not callable(hook):
+        raise wrong_kind("A plan", "prepare_step", hook, "Pass a function of one StepContext.")
     evidence = None
     if hook is not None:
         seen = context_of(said, reason, at=shared.store.clock())

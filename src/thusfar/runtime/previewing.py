@@ -31,6 +31,7 @@ from thusfar.planner.sealing import Sealed
 from thusfar.receipt import ReceiptWarning
 from thusfar.runtime.arguments import PlanOptions, said_to, spelled_out
 from thusfar.runtime.beginning import begin, begin_sync, runtime_of
+from thusfar.runtime.checking import check_store
 from thusfar.runtime.edge import Edge, Runtime
 from thusfar.runtime.keeping import read_receipt_steps
 from thusfar.runtime.placing import previewed_plan
@@ -232,13 +233,16 @@ def inspect_request_sync(request: str | RequestReceipt | Planned, *, store: Stor
 
     Raises:
         InspectionUnavailableError: `REQUEST_INSPECTION_UNAVAILABLE`, when none is kept.
+        OptionsError: `INVALID_OPTIONS`, for anything but a store.
     """
+    check_store("inspect_request()", store)
     stored: StoredReceipt = store.run(read_receipt_steps(_id_of(request)))
     return stored.inspection
 
 
 async def inspect_request(request: str | RequestReceipt | Planned, *, store: Store) -> Inspection:
     """Read the evidence of a request; see `inspect_request_sync`."""
+    check_store("inspect_request()", store)
     stored: StoredReceipt = await store.arun(read_receipt_steps(_id_of(request)))
     return stored.inspection
 
