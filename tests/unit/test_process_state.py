@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from thusfar.errors import InvalidDefinitionError, InvalidStateError, OptionsError, TranscriptError
-from thusfar.process import Process, Task
+from thusfar.process import Process, Task, Transition
 from thusfar.process.criteria import check_criteria, criteria_hold
 from thusfar.process.entries import timestamp
 from thusfar.process.paths import apply_updates, parse_path
@@ -168,3 +168,21 @@ def test_a_condition_of_another_form_is_refused(criteria: Any):
 def test_a_time_that_cannot_be_read_is_refused(value: Any):
     with pytest.raises(OptionsError):
         timestamp(value)
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ({"fieldName": "x", "operator": "eq", "value": 1}, "the operator 'eq' does not exist"),
+        ({"operator": "equals", "value": 1}, "it had no fieldName"),
+        ({"fieldName": "x..y", "operator": "isNull"}, "its fieldName was no path"),
+        ({"operator": "and", "criteria": {}}, "and had no list of criteria"),
+        ({"operator": "or", "criteria": [{"fieldName": "x", "operator": "=="}]}, "'==' does not"),
+    ],
+)  # fmt: skip
+def test_a_condition_that_cannot_be_read_says_why(condition: Any, told: str):
+    with pytest.raises(InvalidDefinitionError) as refused:
+        Transition("a", visible_when=condition)
+
+    assert told in refused.value.args[0]
+    assert "greaterThan" in refused.value.fix

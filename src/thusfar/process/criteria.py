@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 from thusfar.errors import HistoryError, InvalidDefinitionError, TaskFailedError
+from thusfar.lines import cap, escape_line
 from thusfar.process.paths import steps_of
 from thusfar.process.state import State
 
@@ -69,6 +70,7 @@ _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "notBlank": lambda a, _: not _blank(a),
     "regexp": lambda a, b: re.search(b, _text(a)) is not None,
 }
+NAME_SHOWN: Final = 80  # characters of a name in an error
 _WITHOUT_VALUE: Final = ("isNull", "notNull", "isBlank", "notBlank")
 _PATH: Final = re.compile(r"[^.\[\]]+(?:\.[^.\[\]]+|\[\d{1,9}\])*")
 _ALIASES: Final = {"isNotNull": "notNull", "isNotBlank": "notBlank"}
@@ -153,7 +155,7 @@ def check_criteria(criteria: Any) -> None:
     path = criteria.get("fieldName") if isinstance(criteria, Mapping) else None
     if name not in _OPERATORS or not isinstance(path, str) or not _PATH.fullmatch(path):
         raise InvalidDefinitionError(
-            "A condition could not be read.",
+            f"A condition could not be read{_unreadable(operator, name, path)}.",
             fix="Pass fieldName, such as order.lines[0].name, operator and value; a group: "
             f"operator and criteria; or a function. Operators: {', '.join(_OPERATORS)}.",
         )
@@ -169,6 +171,17 @@ def check_criteria(criteria: Any) -> None:
         )
     if operator == "regexp":
         _check_pattern(value)
+
+
+def _unreadable(operator: Any, name: Any, path: Any) -> str:
+    """Say what was wrong with a condition."""
+    if isinstance(operator, str) and name not in _OPERATORS and operator not in _GROUPS:
+        return f": the operator {cap(escape_line(operator), NAME_SHOWN)!r} does not exist"
+    if operator in _GROUPS:
+        return f": {operator} had no list of criteria"
+    if name in _OPERATORS:
+        return ": it had no fieldName" if path is None else ": its fieldName was no path"
+    return ""
 
 
 def _check_names(criteria: Mapping[str, Any], names: tuple[str, ...]) -> None:
