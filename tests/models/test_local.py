@@ -128,7 +128,7 @@ def test_an_engine_that_cannot_be_loaded_is_no_package_that_is_missing(
         raise ImportError("libgomp.so.1: cannot open shared object file")
 
     monkeypatch.setattr("thusfar.models.local_engine.import_module", broken)
-    with pytest.raises(MissingExtraError, match="could not be loaded.*libgomp1"):
+    with pytest.raises(MissingExtraError, match=r"could not be loaded.*libgomp1"):
         Local(window=998).generate_sync(asking("Hello"))
 
 
