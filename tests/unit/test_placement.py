@@ -473,3 +473,32 @@ def test_other_providers_cache_without_marks(wire: str):
 
     assert placed.messages[0] is message
     assert placed.notes == ()
+
+
+SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+CALL = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "3"}
+
+
+@pytest.mark.parametrize(
+    ("said", "then", "kept"),
+    [
+        ([SEARCH, FOUND], "Thanks.", ["server_tool_use", "web_search_tool_result"]),
+        ([{"type": "text", "text": "Let me look."}, SEARCH], "Never mind.", ["text"]),
+        ([SEARCH, CALL], [RESULT], ["server_tool_use", "tool_use"]),
+        ([SEARCH], None, ["server_tool_use"]),
+        ([SEARCH], "Never mind.", []),
+    ],
+)
+def test_a_call_that_the_provider_never_ran_is_left_out(said, then, kept):
+    """PT-17."""
+    messages = [{"role": "user", "content": "Search."}, {"role": "assistant", "content": said}]
+    messages += [] if then is None else [{"role": "user", "content": then}]
+
+    placed = place(dialect("anthropic"), messages)
+
+    answers = [m["content"] for m in placed.messages if m["role"] == "assistant"]
+    assert [block["type"] for content in answers for block in content] == kept
+    assert ("parts-left-out" in {note.code for note in placed.notes}) == (len(kept) < len(said))
+    assert messages[1]["content"] == said

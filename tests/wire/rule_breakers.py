@@ -134,6 +134,9 @@ def _anthropic() -> dict[str, Breaker]:
     note = {"type": "text", "text": "In Celsius."}
     results = {"role": "user", "content": [result, note]}
     said = {"role": "assistant", "content": "3 C."}
+    search = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    found = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    searched = {"role": "assistant", "content": [search, found, note]}
     rule = {"role": "system", "content": "Be brief."}
     used = [ask, calls, results, said]
     marked = {**note, "cache_control": {"type": "ephemeral"}}
@@ -144,6 +147,7 @@ def _anthropic() -> dict[str, Breaker]:
         "call-role": Breaker([ask], put(0, content=[call])),
         "call-answered": Breaker(used, part(2, 0, type="text", text="3 C")),
         "result-call": Breaker(used, part(1, 1, type="text", text="Nothing to look up.")),
+        "server-calls-answered": Breaker([ask, searched, ask], lambda m: m[1]["content"].pop(1)),
         "result-once": Breaker(used, lambda m: m[2]["content"].insert(0, result)),
         "results-first": Breaker(used, lambda m: m[2]["content"].reverse()),
         "id-unique": Breaker(

@@ -96,6 +96,24 @@ def _call_unanswered(wire: Wire) -> Iterator[int]:
         yield from dict.fromkeys(open_calls)
 
 
+def _server_call_unanswered(wire: Wire) -> Iterator[int]:
+    turns = _turns(wire.messages)
+    for index, turn in enumerate(turns):
+        if turn[0] != "assistant" or index + 1 == len(turns):
+            continue  # at the end the provider goes on where it paused
+        if _ids(turns[index + 1], "tool_result", "tool_use_id"):
+            continue  # beside calls of ours it is run when those are answered
+        answered = {
+            block.get("tool_use_id")
+            for _, block in turn[1]
+            if str(block.get("type")).endswith("_tool_result")
+        }
+        open_calls = [
+            at for at, name in _ids(turn, "server_tool_use", "id") if name not in answered
+        ]
+        yield from dict.fromkeys(open_calls)
+
+
 def _result_without_call(wire: Wire) -> Iterator[int]:
     before: Turn = ("", [])
     for turn in _turns(wire.messages):
@@ -254,6 +272,16 @@ RULES: Final[tuple[Rule, ...]] = (
         source="https://github.com/anthropics/claude-code/issues/13460: 'Each `tool_result` block "
         f"must have a corresponding `tool_use` block in the previous message' {_READ}",
         check=_result_without_call,
+    ),
+    Rule(
+        name="anthropic/server-calls-answered",
+        statement="A server_tool_use block has its result behind it, except in an assistant "
+        "message at the end or before tool_result blocks.",
+        source="https://github.com/gsd-build/gsd-2/issues/2869: '`web_search` tool use with id … "
+        f"was found without a corresponding `web_search_tool_result` block' {_READ}; "
+        "https://platform.claude.com/docs/en/agents-and-tools/tool-use/server-tools "
+        f"{_READ}",
+        check=_server_call_unanswered,
     ),
     Rule(
         name="anthropic/result-once",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 from thusfar.dialects.placement_ids import IdRule, rename_ids, replace_block, tool_names
@@ -27,6 +28,7 @@ from thusfar.dialects.placement_turns import (
     join_turns,
     opened_blocks,
     read_entries,
+    runs_of,
     without_system_run,
     written,
 )
@@ -35,6 +37,8 @@ from thusfar.dialects.shapes import role_at
 
 IDS: Final = IdRule("a-zA-Z0-9_-", 256, unique="request")
 _TAKES_SYSTEM: Final = re.compile(r"claude-opus-4[-.]8")
+_SERVER_CALL: Final = "server_tool_use"
+_RESULT: Final = "_tool_result"
 _OF_RESPONSES: Final = frozenset(
     {
         "id",
@@ -116,6 +120,7 @@ def place_anthropic(
     run, entries = without_system_run(read_entries(WIRE, messages, notes))
     system = _with_run(system, run)
     entries = [_as_message(entry, notes) for entry in entries]
+    _leave_out_unanswered(entries, notes)
     entries = _without_empty(entries, notes)
     entries = join_summary(entries, spoken, notes)
     placed_by = _inline(entries, model)
@@ -164,6 +169,27 @@ def _as_message(entry: Entry, notes: Notes) -> Entry:
     entry.body = {key: value for key, value in entry.body.items() if key not in _OF_RESPONSES}
     entry.changed = True
     return entry
+
+
+def _leave_out_unanswered(entries: list[Entry], notes: Notes) -> None:
+    """Leave out calls that the provider was to run itself and has no result of, in place.
+
+    At the end of the request it goes on with them, and behind our results it runs them.
+    """
+    runs = runs_of([entry for entry in entries if entry.role != "system"])
+    for run, after in pairwise(runs):
+        blocks = [block for entry in run for block in entry.blocks]
+        asked = {b.get("id") for b in blocks if b.get("type") == _SERVER_CALL}
+        asked -= {b.get("tool_use_id") for b in blocks if str(b.get("type")).endswith(_RESULT)}
+        if not asked or any(WIRE.kind(b) == "result" for entry in after for b in entry.blocks):
+            continue
+        for entry in run:
+            kept = [
+                b for b in entry.blocks if b.get("type") != _SERVER_CALL or b["id"] not in asked
+            ]
+            if len(kept) < len(entry.blocks):
+                notes.note("parts-left-out", entry.at)
+                entry.blocks, entry.changed = kept, True
 
 
 def _inline(entries: list[Entry], model: str | None) -> set[int]:
