@@ -128,13 +128,13 @@ def from_mapping(kind: type[Any], value: Mapping[Any, Any], owner: str) -> Any:
     """Build an options value from a mapping of its field names.
 
     Raises:
-        OptionsError: `INVALID_OPTIONS`, for a name that is no option, or no option at all.
+        OptionsError: `INVALID_OPTIONS`, for a name that is no option.
     """
     names = set(kind.__struct_fields__)
     unknown = sum(1 for name in value if name not in names)
-    if unknown or not value:
+    if unknown:
         raise OptionsError(
-            f"{owner} got {'no option' if not value else f'{unknown} unknown option(s)'}.",
+            f"{owner} got {unknown} unknown option(s).",
             fix=f"Use these names: {', '.join(sorted(names))}.",
             unknown=unknown,
         )

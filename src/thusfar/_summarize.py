@@ -9,7 +9,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 import msgspec
 
@@ -38,12 +38,18 @@ class SummarizeStrategy(msgspec.Struct, frozen=True, kw_only=True):
     _made_by: object = None
 
     def __post_init__(self) -> None:
-        if self._made_by is not _FACTORY:
+        if self._made_by is not _FACTORY or not self._is_known():
             raise OptionsError(
                 "A summary strategy was not made by summarize.",
                 fix="Use summarize.adaptive(), .rolling(), .hierarchical(), .regenerate() or "
                 ".digest().",
             )
+
+    def _is_known(self) -> bool:
+        """Whether a constructor makes such values; a copy with other fields may be none."""
+        names = ("line_max_chars",) if self.kind == "digest" else ()
+        known = self.kind in get_args(StrategyKind) and self.version == 1
+        return known and tuple(name for name, _ in self.parameters) == names
 
     @property
     def _tag(self) -> str:

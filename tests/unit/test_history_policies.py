@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 
+import msgspec
 import pytest
 
 from thusfar import (
@@ -243,3 +244,27 @@ def test_a_receipt_says_in_words_where_it_was_cut_and_counts_one_message_as_one(
     assert "cut by turn and exchange" in str(mixed)
     assert mixed.to_json()["units"] == {"cut": "auto", "kept": 2, "exchanges": 2}
     assert str(alone).startswith("exact history of 1 message (")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"kind": "bogus"},
+        {"version": 2},
+        {"kind": "digest"},
+        {"parameters": (("line_max_chars", 80),)},
+    ],
+)
+def test_a_copy_of_a_strategy_is_one_that_summarize_makes_or_none(fields):
+    with pytest.raises(TypeError):
+        msgspec.structs.replace(summarize.adaptive(), **fields)
+    assert msgspec.structs.replace(summarize.adaptive(), kind="rolling") == summarize.rolling()
+
+
+def test_an_empty_mapping_of_options_that_all_have_defaults_means_the_defaults():
+    """Only `recent` needs one of its options, since without a cap it would not be one."""
+    assert history({}) == history() == history(summary={})
+    with pytest.raises(TypeError):
+        history.recent({})
+    with pytest.raises(TypeError):
+        history(recent={})

@@ -286,11 +286,10 @@ class Planned:
     def _take(self, response: Any, input_tokens: int | None) -> tuple[list[Any], int | None]:
         require_whole("accept()", "input_tokens", input_tokens, least=0)
         reported = input_tokens if input_tokens is not None else reported_input_tokens(response)
-        answered = messages_of_response(response, self._edge.wire)
         told = (reported, reported_output_tokens(response))
         if told != self.reported:
             self.report(*told)
-        return answered, reported
+        return messages_of_response(response, self._edge.wire), reported
 
     def _stored(self, answered: list[Any]) -> Any:
         """The proof that an answer is stored already; `None` where it is not."""

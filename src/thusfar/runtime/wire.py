@@ -49,6 +49,8 @@ def _found(response: Any, dialect: Dialect) -> list[Any]:
     body = plain(response)
     if body is None:
         return [response]
+    if body.get("choices") == [] and body.get("usage"):
+        return []  # the last piece of a stream, which has the usage alone
     if choices := body.get("choices"):
         return [_message_of(response, choices)]
     if isinstance(output := body.get("output"), Sequence) and not isinstance(output, str):
