@@ -213,6 +213,19 @@ def test_a_counter_that_gives_no_whole_number_is_refused(answer: Any):
         plan_sync(talk(40), count_tokens=lambda **_: answer, **arguments)
 
 
+def test_a_providers_counter_is_asked_once_for_one_and_the_same_request():
+    asked: list[int] = []
+
+    def count(messages: Any, **_: Any) -> int:
+        asked.append(len(messages))
+        return 10_000
+
+    with pytest.raises(RequestTooLargeError):
+        plan_sync(talk(16), count_tokens=count, **setting(budget=InputBudget(max=100)))
+
+    assert asked == [16]
+
+
 def test_an_async_counter_is_awaited():
     async def count(**_: Any) -> int:
         return 60

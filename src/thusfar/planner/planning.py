@@ -81,7 +81,7 @@ class Plan:
         self.warnings: list[ReceiptWarning] = []
         self.support: list[str] = []
         self.failures: list[Exception] = []
-        self.counts = 0
+        self.asked: list[list[tuple[str, int]]] = []  # what the provider's counter was asked for
         self.damaged = 0
         self.provider_count: int | None = None
         epoch = facts.epoch
@@ -271,9 +271,10 @@ class Plan:
 
     def _counted(self, selection: Selection) -> Steps[Selection | None]:
         raw = self.facts.raw_max
-        if raw is None or self.counts >= COUNTS_AT_MOST:
+        asked = sorted((name, id(rung)) for name, rung in selection.items())
+        if raw is None or asked in self.asked or len(self.asked) >= COUNTS_AT_MOST:
             return None
-        self.counts += 1
+        self.asked.append(asked)
         made: Assembled = assemble(self.facts, self.history, selection)
         counted: Any = yield CountRequest(
             messages=tuple(made.messages), system=made.system, tools=made.tools, schema=made.schema
