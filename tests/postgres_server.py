@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import tempfile
@@ -38,13 +39,22 @@ def running_server() -> Iterator[str]:
         os.chmod(home, 0o755)
         data = Path(home) / "data"
         data.mkdir()
-        server = embedded.PostgresServer(data, cleanup_mode=None)
+        with _alone():  # the first to start makes the user that servers of root run as
+            server = embedded.PostgresServer(data, cleanup_mode=None)
         process = server.get_pid()
         try:
             yield server.get_uri()
         finally:
             os.kill(process, signal.SIGINT)
             _wait_for_end(process)
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Hold off other processes of this user that start a server."""
+    with open(Path(shared_folder()) / f"thusfar-pg-{os.getuid()}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _wait_for_end(process: int) -> None:
