@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from thusfar.errors import InvalidStateError
+from thusfar.errors import InvalidStateError, OptionsError
 from thusfar.models import Scripted
 from thusfar.process import (
     END,
@@ -155,3 +155,16 @@ def test_a_finished_run_gives_its_output_whatever_the_definition():
     outcome = runs.resume(made(sequence=("a", "c", "b")), "r")
 
     assert outcome.output == {"said": {"a": "one", "b": "two", "c": "three"}}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"input": {"n": 1}, "resume": True},
+        {"take_over": True},
+        {"allow_changed": True},
+    ],
+)
+def test_what_belongs_to_a_new_run_and_to_a_resumed_one_is_not_mixed(options: dict[str, Any]):
+    with pytest.raises(OptionsError, match="begun and to be resumed"):
+        Runs(MemoryStore()).start(made(), run_id="r", **options)

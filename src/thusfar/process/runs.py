@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from thusfar._numbers import require_seconds
+from thusfar.errors import OptionsError
 from thusfar.process import shelving
 from thusfar.process.answering import adriven, driven
 from thusfar.process.control import Control, RunHandle
@@ -108,9 +109,19 @@ class Runs:
             resume: Whether to go on with a run that there is, as `resume` does.
             take_over: As for `resume`.
             allow_changed: As for `resume`.
+
+        Raises:
+            OptionsError: `INVALID_OPTIONS`, for an input of a run that is resumed, or for what only
+                a resumed one takes.
         """
         import asyncio
 
+        if (resume and input is not None) or (not resume and (take_over or allow_changed)):
+            raise OptionsError(
+                "A run was to be begun and to be resumed.",
+                fix="Pass input= for a new run; take_over= and allow_changed= with resume=True.",
+                option="resume",
+            )
         loop = asyncio.get_running_loop()
         require_idle(process)
         control = Control()
