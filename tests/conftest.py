@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
@@ -25,13 +25,13 @@ def postgres_url() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_left() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol() -> Generator[None, object, object]:
     """Let go of the clients that LiteLLM keeps open, of loops that have ended too.
 
     It drops them after ten minutes, or when they are too many: in the middle of some other test.
     """
-    yield
+    done = yield
     litellm: Any = sys.modules.get("litellm")
     kept = getattr(litellm, "in_memory_llm_clients_cache", None)
     if kept is not None and kept.cache_dict:
@@ -39,3 +39,4 @@ def _nothing_is_left() -> Iterator[None]:
             warnings.simplefilter("ignore")
             kept.flush_cache()
             gc.collect()
+    return done
