@@ -15,6 +15,7 @@ from thusfar.models import Scripted
 from thusfar.process import (
     END,
     Call,
+    Cancel,
     Process,
     ScriptTask,
     StepCommitted,
@@ -84,7 +85,8 @@ def test_a_terminal_log_tells_steps_progress_and_refusals():
         "  1/9  process: hub ...",
         "  1/9  hub -> add | why",
         "  2/9  process: add ...",
-        "  2/9  refused (attempt 1): The answer was not one JSON value: invalid at line 1, column 1.",
+        "  2/9  refused (attempt 1): The answer was not one JSON value: "
+        "invalid at line 1, column 1.",
         '  2/9  Add | {"x":1}',
     ]
     assert (log.steps, log.calls) == (2, 3)
@@ -277,3 +279,51 @@ def test_a_document_says_how_many_entries_of_a_sub_process_had_left_memory():
     assert "The first 3 of its entries had left memory.\n" in text
     assert [each.seq for each in process.history[0].nested] == [4, 5]
     assert process.history[0].result["entries"] == 5
+
+
+@pytest.mark.parametrize("ends", ["well", "in a failure", "cancelled"])
+def test_a_task_alone_tells_nobody_and_leaves_the_processes_inside_as_they_were(ends: str):
+    told: list[Any] = []
+
+    def inside(**options: Any) -> Process:
+        task = Task(
+            id="x",
+            output={"type": "object"},
+            state_updates="all[]",
+            max_retries=1,
+            after_commit=lambda outputs, state: told.append(outputs),
+        )
+        return Process([task], on_event=told.append, **options)
+
+    inner = inside(id="inner")
+    middle = Process([SubProcess(id="in", process=inner)], id="middle", on_event=told.append)
+    process = Process(
+        [SubProcess(id="sub", process=middle)],
+        model=Scripted(['{"n": 1}', "no", "no" if ends == "in a failure" else '{"n": 2}']),
+        on_event=told.append,
+    )
+    process.run_sync()
+    before = [json.dumps(each.snapshot()) for each in (process, middle, inner)]
+    told.clear()
+    if ends == "cancelled":
+        process.interceptor = lambda _: Cancel()
+
+    made = process.run_task_sync("sub")
+
+    assert (made.failure is None) == (ends != "in a failure")
+    assert [len(entry.nested) for entry in made.entries] == ([1] if ends == "well" else [])
+    assert told == []
+    assert [json.dumps(each.snapshot()) for each in (process, middle, inner)] == before
+    assert not any(each.running for each in (process, middle, inner))
+
+
+def test_complaints_about_a_task_alone_are_no_complaints_of_the_run():
+    process = Process(
+        [Task(id="a", output={"type": "object"}, max_retries=0)], model=Scripted("no")
+    )
+
+    failure = process.run_task_sync("a").failure
+
+    assert failure is not None
+    assert failure.errors
+    assert "not accepted" not in str(process.partial_prompt("errorsOnly"))

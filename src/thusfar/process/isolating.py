@@ -63,7 +63,10 @@ def task_steps(
     values = process.state.values_only if state is None else to_json(state)
     working = State(values, process.log.mirror)
     occupy(process)
-    was = process.swap(Position(at=task_id, inputs=to_json(given)), working)
+    was, errors = (
+        process.swap(Position(at=task_id, inputs=to_json(given)), working),
+        process.last_errors,
+    )
     run = Run(process=process, began=process.monotonic(), alone=True)
     run.begin_step(task_id)
     try:
@@ -77,6 +80,6 @@ def task_steps(
         made = TaskOutcome(state=to_json(working.values_only), failure=failure_of(run, error))
     finally:
         used = process.position
-        process.running, process.pending = False, None
+        process.running, process.pending, process.last_errors = False, None, errors
         process.swap(*was)
     return msgspec.structs.replace(made, calls=used.calls, tokens=used.tokens)

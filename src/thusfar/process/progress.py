@@ -66,6 +66,11 @@ class Run:
         return error is self.late or self.limited_by(error)
 
     @property
+    def isolated(self) -> bool:
+        """Whether it is one task alone, or inside of one: nobody is told of it."""
+        return self.alone or (self.around is not None and self.around.isolated)
+
+    @property
     def place(self) -> str:
         """Where the step is in the run, as tapes name it."""
         return f"{self.process.id}:{self.task_id}:{self.step}"
@@ -220,6 +225,8 @@ class Run:
 
     def tell(self, event: ProcessEvent) -> None:
         """Tell the listener."""
+        if self.isolated:
+            return
         if self.process.on_event is not None:
             self.process.on_event(event)
         for listener in self.control.listeners if self.control is not None else ():

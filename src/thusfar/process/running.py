@@ -243,7 +243,7 @@ def _one_step(run: Run) -> Steps[None]:
             next_task=commit.go_to,
         )
     )
-    if commit.told is not None:
+    if commit.told is not None and not run.isolated:
         yield commit.told
 
 

@@ -8,7 +8,8 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -217,6 +218,19 @@ def _loaded(task: SubProcess, keeper: Keeper) -> Steps[bool]:
         ) from error
 
 
+@contextmanager
+def _put_back(process: Process) -> Iterator[None]:
+    """Let a process run from its start inside of one task alone, and put it back as it stood."""
+    held = process.log, process.position, process.state.values_only
+    errors = process.last_errors
+    process.reset()
+    try:
+        yield
+    finally:
+        process.take_over(*held)
+        process.last_errors = errors
+
+
 def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     """Run a process inside; its log stays its own, and this one gets a single entry.
 
@@ -227,14 +241,16 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
     process, child = run.process, task.process
     keeper = run.keeper.child() if run.keeper is not None else None
     begun = keeper is not None and (yield from _loaded(task, keeper))
-    if not begun:
+    if not begun and not run.isolated:
         child.reset()
-    elif keeper is not None and keeper.crashed:
+    elif begun and keeper is not None and keeper.crashed:
         used = child.position
         run.add_calls(used.calls, used.tokens, used.output_tokens)
     values = process.state.values_only
     inputs = apply_updates({}, task.inputs, source=values)
-    outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)
+    with _put_back(child) if run.isolated else nullcontext():
+        outcome = yield from run_steps(child, inputs, around=run, keeper=keeper, begun=begun)
+        recorded, nested = child.log.recorded, tuple(child.history)
     if outcome.status in ("cancelled", "early"):
         raise RunStopped
     failure, failed = outcome.failure, None
@@ -245,7 +261,7 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
         failed = told_failure(run, failure.cause, go_to)
     elif task.state_updates is not None:
         values = apply_updates(values, task.state_updates, outputs=outcome.output)
-    counts = {"outcome": outcome.status, "steps": outcome.steps, "entries": child.log.recorded}
+    counts = {"outcome": outcome.status, "steps": outcome.steps, "entries": recorded}
     if failure is not None:
         counts["failure"] = failure.code
     entries: tuple[Entry, ...] = ()
@@ -254,5 +270,5 @@ def _child_step(run: Run, task: SubProcess) -> Steps[Commit]:
         summary = _summary(task, outcome.output, values, process) if finished else None
         text, action = json_text(counts), name_of(task)
         made = run.entry(kind="child", action=action, result_json=text, summary=summary)
-        entries = (msgspec.structs.replace(made, nested=tuple(child.history)),)
+        entries = (msgspec.structs.replace(made, nested=nested),)
     return Commit(values=values, entries=entries, go_to=go_to, callers=callers, failure=failed)
