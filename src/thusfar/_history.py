@@ -16,7 +16,7 @@ import msgspec
 
 from thusfar._exact import project_exact
 from thusfar._managed import project_managed
-from thusfar._numbers import require_whole
+from thusfar._numbers import kind_of, require_whole
 from thusfar._options import (
     DEFAULT_RECENT_MESSAGES,
     Cut,
@@ -250,7 +250,7 @@ class _HistoryNamespace:
         if isinstance(options, Mapping):
             return ManagedHistory(from_mapping(HistoryOptions, options, "history()"))
         raise OptionsError(
-            f"history() got a {type(options).__name__} as options.",
+            f"history() got {kind_of(options)} as options.",
             fix="Pass recent=, summary=, on_miss= or another option by name.",
         )
 

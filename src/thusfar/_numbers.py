@@ -56,4 +56,15 @@ def shown(value: object) -> str:
     """Name a value for a message: a number itself, anything else by its type."""
     if isinstance(value, int) and value.bit_length() > _MOST_BITS_SHOWN:
         return "a number of too many digits"
-    return repr(value) if isinstance(value, int | float) else f"a {type(value).__name__}"
+    return repr(value) if isinstance(value, int | float) else kind_of(value)
+
+
+def kind_of(value: object) -> str:
+    """Name the type of a value, with its article.
+
+    Example:
+        >>> kind_of([]), kind_of({}), kind_of(1)
+        ('a list', 'a dict', 'an int')
+    """
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

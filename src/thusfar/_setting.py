@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from thusfar._numbers import kind_of
 from thusfar.budget import InputBudget, Limits, limits
 from thusfar.capacity import ModelCapacity
 from thusfar.dialects import Dialect, DialectMismatch, detect, dialect, is_dialect, ordered
@@ -84,7 +85,7 @@ def system_text(system: Any) -> str:
     seen = plain(system)
     if seen is None:
         raise OptionsError(
-            f"A system text was given as a {type(system).__name__}.",
+            f"A system text was given as {kind_of(system)}.",
             fix="Pass text, or the blocks or content that the provider takes.",
             option="system",
         )
@@ -104,7 +105,7 @@ def tool_list(tools: Any) -> Sequence[Any]:
     if isinstance(tools, Sequence) and not isinstance(tools, str | bytes):
         return tools
     raise OptionsError(
-        f"Tools were given as a {type(tools).__name__}.",
+        f"Tools were given as {kind_of(tools)}.",
         fix="Pass the list of tool definitions.",
         option="tools",
     )
@@ -145,6 +146,6 @@ def sequence_of(messages: Any) -> Sequence[Any]:
         return as_sequence(messages)
     except TypeError:
         raise OptionsError(
-            f"A projection got a {type(messages).__name__} instead of messages.",
+            f"A projection got {kind_of(messages)} instead of messages.",
             fix="Pass a list of messages.",
         ) from None

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, get_args
 
 import msgspec
 
-from thusfar._numbers import require_whole
+from thusfar._numbers import kind_of, require_whole
 from thusfar._options import from_mapping
 from thusfar.errors import OptionsError
 
@@ -190,7 +190,7 @@ class SummaryOptions(msgspec.Struct, frozen=True, kw_only=True):
             )
         if self.model is not None and not isinstance(self.model, str) and not can_write(self.model):
             raise OptionsError(
-                f"history() got a {type(self.model).__name__} as summary model.",
+                f"history() got {kind_of(self.model)} as summary model.",
                 fix="Pass a name, a model with generate_text, or a function of that shape.",
                 option="model",
             )

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from thusfar._numbers import require_whole
+from thusfar._numbers import kind_of, require_whole
 from thusfar.capacity import UNKNOWN, ModelCapacity, capacity_of
 from thusfar.errors import OptionsError
 from thusfar.tokens import Measure, measure_for
@@ -218,7 +218,7 @@ def _require_order(low: str, lower: int | None, high: str, higher: int | None) -
 
 def _no_budget(value: object) -> OptionsError:
     return OptionsError(
-        f"A budget was given as a {type(value).__name__}.",
+        f"A budget was given as {kind_of(value)}.",
         fix="Pass an InputBudget.",
         option="budget",
     )

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from thusfar._numbers import require_whole
+from thusfar._numbers import kind_of, require_whole
 from thusfar.errors import OptionsError
 
 UNKNOWN: Final = "unknown"
@@ -95,7 +95,7 @@ class ModelCapacity(msgspec.Struct, frozen=True, kw_only=True):
             return value
         if isinstance(value, bool) or not isinstance(value, int):
             raise OptionsError(
-                f"A capacity was given as a {type(value).__name__}.",
+                f"A capacity was given as {kind_of(value)}.",
                 fix="Pass a ModelCapacity or the window as a whole number of tokens.",
                 option="capacity",
             )
@@ -140,7 +140,7 @@ def capacity_of(
     """
     if not isinstance(model, str):
         raise OptionsError(
-            f"A model was given as a {type(model).__name__}.",
+            f"A model was given as {kind_of(model)}.",
             fix="Pass its name as text.",
             option="model",
         )

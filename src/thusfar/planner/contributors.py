@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from thusfar._numbers import require_whole
+from thusfar._numbers import kind_of, require_whole
 from thusfar._summarize import SummarizeStrategy, SummaryOptions, summarize
 from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
 
@@ -132,7 +132,7 @@ def prefer(primary: Any, *alternatives: Context | str) -> Prefer:
     for each in made:
         if not isinstance(each, Context):
             raise OptionsError(
-                f"prefer() got a {type(each).__name__} as alternative.",
+                f"prefer() got {kind_of(each)} as alternative.",
                 fix="Pass a shorter text, or a context.",
                 option="alternatives",
             )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from thusfar._history import ExactHistory, HistoryPolicy, ManagedHistory, RecentHistory
+from thusfar._numbers import kind_of
 from thusfar.artifacts import artifact_key
 from thusfar.errors import Diagnostic, OptionsError, RequestCompositionError
 from thusfar.planner.contributors import (
@@ -75,7 +76,7 @@ def split_use(use: Iterable[Any]) -> tuple[list[HistoryPolicy], list[Any]]:
             entries += inner
         else:
             raise OptionsError(
-                f"use= got a {type(entry).__name__}.",
+                f"use= got {kind_of(entry)}.",
                 fix="Pass history policies, context(...), or one of the wrappers around it.",
                 option="use",
             )
