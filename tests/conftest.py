@@ -9,12 +9,14 @@ from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from postgres_server import running_server
 
 # A busy machine is no failure. The rest of the profile (in CI: equal examples each time) stays.
-settings.register_profile("unhurried", settings(), deadline=None)
+settings.register_profile(
+    "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("unhurried")
 
 
