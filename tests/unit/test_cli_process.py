@@ -302,3 +302,26 @@ def test_a_run_that_failed_is_shown_with_its_complaints_and_the_fix(here: Here):
     assert "  failed with RETRIES_EXHAUSTED: " in out
     assert "  complaint   The answer was not one JSON value: invalid at line 1, column 1.\n" in out
     assert "  fix         See the errors of the failure;" in out
+
+
+def test_a_finding_names_the_sub_process_that_it_was_found_in(here: Here):
+    Path("nested.json").write_text(
+        json.dumps(
+            {
+                "id": "outer",
+                "tasks": [
+                    {
+                        "kind": "process",
+                        "id": "sub",
+                        "process": {"id": "inner", "tasks": [{"id": "a", "next_task": "gone"}]},
+                    }
+                ],
+            }
+        )
+    )
+
+    out = here("lint", "nested.json", store=False, status=1)
+    told = json.loads(here("lint", "nested.json", "--json", store=False, status=1))
+
+    assert out.startswith("unknown-target in the sub-process inner (it cannot run)\n")
+    assert [(each["process_id"], each["task_id"]) for each in told["findings"]] == [("inner", "a")]

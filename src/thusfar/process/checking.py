@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Final
 
+import msgspec
+
 from thusfar.process.prompts import BUILT_IN, SAME
 from thusfar.process.routing import Finding, Graph, check_graph
 from thusfar.process.tasks import AnyTask, SubProcess, Task
@@ -33,11 +35,19 @@ def findings_of(process: Process, around: tuple[Process, ...]) -> list[Finding]:
     """
     found = [*check_graph(process.graph), *_unknown_parts(process), *_unrecorded(process)]
     found += [*_unknown_names(process), *_unused(process)]
+    found = [msgspec.structs.replace(each, process_id=process.id) for each in found]
     for task in process.graph.tasks.values():
         if isinstance(task, SubProcess):
             if any(task.process is each for each in (*around, process)):
                 message = f"{task.id} runs a process inside itself."
-                found.append(Finding(kind="inside-itself", task_id=task.id, message=message))
+                found.append(
+                    Finding(
+                        kind="inside-itself",
+                        task_id=task.id,
+                        message=message,
+                        process_id=process.id,
+                    )
+                )
             else:
                 found += findings_of(task.process, (*around, process))
     return found

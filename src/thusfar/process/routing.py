@@ -37,11 +37,13 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
             and `unrecorded`, and of no other.
         task_id: The task it was found at; empty for the whole process.
         message: One sentence.
+        process_id: The process it was found in: the one that was checked, or one inside it.
     """
 
     kind: FindingKind
     task_id: str
     message: str
+    process_id: str = ""
 
     @property
     def stops(self) -> bool:

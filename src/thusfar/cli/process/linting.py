@@ -21,7 +21,8 @@ def lint(
     What cannot be read at all is refused with INVALID_DEFINITION and its place. No model is
     asked, and no function of the author is called but one that makes the process.
 
-    With --json: {"process_id", "tasks", "findings": [{"kind", "task_id", "message", "stops"}]}.
+    With --json: {"process_id", "tasks", "findings": [{"kind", "task_id", "message", "process_id",
+    "stops"}]}.
 
     Exit status: 0 nothing found; 1 findings, or refused; 2 a wrong command line.
     """
@@ -35,7 +36,9 @@ def lint(
     out = console()
     for each in found:
         stops = " (it cannot run)" if each.stops else ""
-        out.print(f"{each.kind}{stops}", soft_wrap=True)
+        inside = each.process_id != process.id
+        where = f" in the sub-process {shown(each.process_id)}" if inside else ""
+        out.print(f"{each.kind}{where}{stops}", soft_wrap=True)
         print_indented(shown(each.message), out)
     if not found:
         size = counted(len(process.graph.tasks), "task")
