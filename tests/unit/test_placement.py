@@ -502,3 +502,58 @@ def test_a_call_that_the_provider_never_ran_is_left_out(said, then, kept):
     assert [block["type"] for content in answers for block in content] == kept
     assert ("parts-left-out" in {note.code for note in placed.notes}) == (len(kept) < len(said))
     assert messages[1]["content"] == said
+
+
+@pytest.mark.parametrize(
+    ("made_up", "anthropic", "openai"),
+    [
+        ("look.up it!", "look_up_it_", "look_up_it_"),
+        ("psql " + "x" * 300, 200, 64),
+        ("", "unnamed", "unnamed"),
+        ("look-up_2", "look-up_2", "look-up_2"),
+    ],
+)
+def test_a_tool_name_that_a_model_made_up_is_respelled_where_it_is_refused(
+    made_up, anthropic, openai
+):
+    """PT-18; PT-27."""
+    asked = {"role": "user", "content": "Look."}
+    block = {"type": "tool_use", "id": "toolu_1", "name": made_up, "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "No such tool."}
+    blocks = [
+        asked,
+        {"role": "assistant", "content": [block]},
+        {"role": "user", "content": [result]},
+    ]
+    function = {"name": made_up, "arguments": "{}"}
+    call = {"id": "c1", "type": "function", "function": function}
+    chat = [
+        asked,
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "name": made_up, "content": "No such tool."},
+    ]
+
+    placed = place(dialect("anthropic"), blocks).messages[1]["content"][0]["name"]
+    rows = place(dialect("openai-chat"), chat, model="gpt-5").messages
+    sent = rows[1]["tool_calls"][0]["function"]["name"]
+
+    assert placed == anthropic or len(placed) == anthropic
+    assert sent == openai or len(sent) == openai
+    assert made_up == "" or rows[2]["name"] == sent
+    if made_up:
+        other = place(dialect("openai-chat"), chat, model="qwen3").messages
+        assert other[1]["tool_calls"][0]["function"]["name"] == made_up
+
+
+def test_a_call_in_the_old_form_that_was_given_an_id_has_it():
+    """PT-13."""
+    chat = dialect("openai-chat")
+    old = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
+    answer = Message("tool", (ToolResult(None, "f", (Text("3"),)),))
+
+    made, _ = complete_calls([chat.lift(old), answer], "openai-chat")
+
+    call, result = (chat.lower(message)[0] for message in made)
+    assert [each["id"] for each in call["tool_calls"]] == [result["tool_call_id"]]
+    assert "function_call" not in call
+    assert chat.lower(chat.lift(old)) == (old,)

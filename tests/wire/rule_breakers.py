@@ -154,6 +154,7 @@ def _anthropic() -> dict[str, Breaker]:
             [ask, calls, results, said, ask], lambda m: [*m[:3], calls, results, said]
         ),
         "id-form": Breaker(used, _used("toolu.1")),
+        "tool-name": Breaker(used, part(1, 1, name="w" * 201)),
         "text-empty": Breaker(used, part(2, 1, text="")),
         "text-blank": Breaker([ask], put(0, content=" \n")),
         "content-empty": Breaker([ask], put(0, content="")),

@@ -22,6 +22,7 @@ _ID: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _READ: Final = "(read 2026-11-30)"
 
 Block = Mapping[str, Any]
+_TOOL_NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,200}")
 Turn = tuple[str, list[tuple[int, Block]]]
 
 
@@ -112,6 +113,13 @@ def _server_call_unanswered(wire: Wire) -> Iterator[int]:
             at for at, name in _ids(turn, "server_tool_use", "id") if name not in answered
         ]
         yield from dict.fromkeys(open_calls)
+
+
+def _call_misnamed(wire: Wire) -> Iterator[int]:
+    for position, message in enumerate(wire.messages):
+        names = [b.get("name") for b in _blocks(message) if b.get("type") == "tool_use"]
+        if any(isinstance(name, str) and not _TOOL_NAME.fullmatch(name) for name in names):
+            yield position
 
 
 def _result_without_call(wire: Wire) -> Iterator[int]:
@@ -311,6 +319,15 @@ RULES: Final[tuple[Rule, ...]] = (
         source='https://github.com/BlockRunAI/ClawRouter/issues/17: "tool_use.id: String should '
         f"match pattern '^[a-zA-Z0-9_-]+$'\" {_READ}",
         check=_id_malformed,
+    ),
+    Rule(
+        name="anthropic/tool-name",
+        statement="The name of a tool_use block is 1 to 200 letters, digits, underscores and "
+        "hyphens, also where a model made it up.",
+        source="https://github.com/anthropics/claude-code/issues/94799: 'tool_use.name: String "
+        "should have at most 200 characters'; https://github.com/earendil-works/pi/pull/1643 "
+        f"{_READ}",
+        check=_call_misnamed,
     ),
     Rule(
         name="anthropic/text-empty",

@@ -121,7 +121,10 @@ def lower_call(call: ToolCall, made: dict[str, Any]) -> None:
     """
     facts = noted(call.wire, NAME)
     like = table(facts.get("like"))
-    old = facts.get("at") == "function_call" or (call.id is None and not like)
+    at_old = facts.get("at") == "function_call"
+    if at_old and call.id is not None:  # given one for its result, which then answers by id
+        like, at_old = {}, False
+    old = at_old or (call.id is None and not like)
     if old and filled(table(made.get("function_call")).get("name")):
         raise unsupported("several tool calls without ids", NAME)
     if old:

@@ -11,7 +11,13 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from thusfar.dialects.placement_ids import IdRule, rename_ids, replace_block, tool_names
+from thusfar.dialects.placement_ids import (
+    IdRule,
+    rename_ids,
+    rename_tools,
+    replace_block,
+    tool_names,
+)
 from thusfar.dialects.placement_system import joined_blocks, joined_system
 from thusfar.dialects.placement_thoughts import loop_start, strip_thoughts
 from thusfar.dialects.placement_turns import (
@@ -36,6 +42,7 @@ from thusfar.dialects.placement_values import EMPTY, GONE, Notes, Placed
 from thusfar.dialects.shapes import role_at
 
 IDS: Final = IdRule("a-zA-Z0-9_-", 256, unique="request")
+NAMES: Final = IdRule("a-zA-Z0-9_-", 200)
 _TAKES_SYSTEM: Final = re.compile(r"claude-opus-4[-.]8")
 _SERVER_CALL: Final = "server_tool_use"
 _RESULT: Final = "_tool_result"
@@ -139,6 +146,7 @@ def place_anthropic(
     if messages:
         entries = begin_with_user(WIRE, entries, notes, may_begin=_may_begin)
     rename_ids(WIRE, entries, notes, IDS)
+    rename_tools(WIRE, entries, notes, NAMES)
     entries = _trimmed(entries, notes)
     stubs = _stubs(entries, tools, notes)
     return Placed(

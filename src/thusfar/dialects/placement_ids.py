@@ -17,6 +17,9 @@ from typing import Final, Literal, NamedTuple
 from thusfar.dialects.placement_turns import BlockWire, Entry, Spot, paired
 from thusfar.dialects.placement_values import Notes
 
+UNNAMED: Final = "unnamed"
+"""What a called function without a name is called."""
+
 _DIGEST: Final = 8  # hexadecimal digits of the part of a shortened id that tells it from others
 
 
@@ -88,7 +91,7 @@ def rename_tools(wire: BlockWire, entries: list[Entry], notes: Notes, rule: IdRu
             if wire.kind(block) != "call":
                 continue
             call_id, name = wire.key(block)
-            if name is not None and (made := fitted(name, rule)) != name:
+            if (made := fitted(name, rule) if name else UNNAMED) != name:
                 notes.note("names-renamed", entry.at)
                 replace_block(entry, place, wire.with_key(block, (call_id, made)))
 

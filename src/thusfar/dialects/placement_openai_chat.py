@@ -14,19 +14,18 @@ from typing import Any, Final
 from thusfar.dialects.base import plain
 from thusfar.dialects.openai_chat import OPENAI_CHAT
 from thusfar.dialects.placement_calls import quoted
-from thusfar.dialects.placement_ids import IdRule, fitted
+from thusfar.dialects.placement_ids import UNNAMED, IdRule, fitted
 from thusfar.dialects.placement_text import is_sendable, without_surrogates
 from thusfar.dialects.placement_values import Notes, Placed
 from thusfar.messages import ToolCall, ToolResult
-
-UNNAMED: Final = "unnamed"
-"""What a called function without a name is called."""
 
 _MISTRAL: Final = re.compile(r"mistral|mixtral|ministral|magistral|devstral|codestral|pixtral")
 _OPENAI: Final = re.compile(r"^(?:(?:openai|azure|github_copilot)/)?(?:gpt-|chatgpt-|o\d)")
 _FOR_MISTRAL: Final = IdRule("a-zA-Z0-9", 9, exact=True)
 _LINKS: Final = frozenset({"tool_calls", "tool_call_id", "function_call"})
 _FOR_OPENAI: Final = IdRule(r"\s\S", 40)
+_NAMES: Final = IdRule("a-zA-Z0-9_-", 64)
+_CALLED: Final = ("function", "custom")
 
 
 @dataclass(slots=True)
@@ -68,6 +67,8 @@ def place_openai_chat(
             _fill(row, notes)
         if (rule := _id_rule(model)) is not None:
             _rename(unsettled, rule, notes)
+        if model is not None and _OPENAI.search(model.lower()):
+            _respell(unsettled, notes)
         rows = _with_results_behind_calls(rows, notes)
     return Placed(
         messages=[row.body if row.changed else row.source for row in rows],
@@ -184,6 +185,33 @@ def _rename(rows: list[_Row], rule: IdRule, notes: Notes) -> None:
         if isinstance(answered, str) and fitted(answered, rule) != answered:
             notes.note("ids-renamed", (row.at,))
             row.put(tool_call_id=fitted(answered, rule))
+
+
+def _respell(rows: list[_Row], notes: Notes) -> None:
+    """Respell the names of called tools that a model of OpenAI refuses, also where it made them."""
+    for row in rows:
+        calls = _calls(row)
+        spelled = [_spelled(call) for call in calls]
+        name = row.body.get("name")
+        if any(new is not old for new, old in zip(spelled, calls, strict=True)):
+            notes.note("names-renamed", (row.at,))
+            row.put(tool_calls=spelled)
+        if row.body.get("role") == "tool" and isinstance(name, str) and _misspelled(name):
+            notes.note("names-renamed", (row.at,))
+            row.put(name=fitted(name, _NAMES))
+
+
+def _spelled(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    for key in _CALLED:
+        held = plain(call.get(key)) or {}
+        name = held.get("name")
+        if isinstance(name, str) and _misspelled(name):
+            return {**call, key: {**held, "name": fitted(name, _NAMES)}}
+    return call
+
+
+def _misspelled(name: str) -> bool:
+    return bool(name) and fitted(name, _NAMES) != name
 
 
 def _with_results_behind_calls(rows: list[_Row], notes: Notes) -> list[_Row]:
