@@ -13,6 +13,7 @@ from thusfar._history import ExactHistory, ManagedHistory, RecentHistory
 from thusfar._summarize import SummarizeStrategy, SummaryOptions, can_write
 from thusfar.errors import OptionsError
 from thusfar.planner.facts import Fingerprint
+from thusfar.runtime.counting import ProviderCount
 from thusfar.thread.handle import Thread
 
 _POLICIES: Final = (ExactHistory, RecentHistory, ManagedHistory)
@@ -47,7 +48,10 @@ _KINDS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     "wire": (_is_dialect, "Pass the name of a dialect."),
     "leave_out": (lambda value: isinstance(value, bool), "Pass True or False."),
     "cache": (lambda value: isinstance(value, bool), "Pass True or False."),
-    "count_tokens": (callable, "Pass a function of messages, system, tools and schema."),
+    "count_tokens": (
+        lambda value: callable(value) or isinstance(value, ProviderCount),
+        "Pass a function of messages, system, tools and schema.",
+    ),
     "conversation": (lambda value: isinstance(value, str), "Pass a name as text."),
     "previous": (_is_previous, "Pass what plan() returned for the request before."),
     "within": (_is_planned, "Pass what plan() returned for the request before."),
