@@ -159,3 +159,9 @@ def test_a_time_without_a_zone_is_taken_for_utc():
     process.run_sync()
 
     assert process.history[0].ts == "2026-03-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize("output", [lambda value: value, len, "".join])
+def test_a_function_is_no_schema_of_an_output(output: Any):
+    with pytest.raises(InvalidDefinitionError, match="was not a schema"):
+        Task(id="a", output=output)

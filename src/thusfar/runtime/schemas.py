@@ -8,6 +8,7 @@ Source:
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -56,6 +57,8 @@ class OutputSchema:
         """
         if isinstance(output, Mapping):
             return _of_json_schema(to_json(output), owner)
+        if inspect.isroutine(output):  # pydantic would take it for the schema of its arguments
+            raise _unreadable(owner)
         if isinstance(output, type) and callable(
             made := getattr(output, "model_json_schema", None)
         ):
