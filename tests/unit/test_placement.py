@@ -545,15 +545,27 @@ def test_a_tool_name_that_a_model_made_up_is_respelled_where_it_is_refused(
         assert other[1]["tool_calls"][0]["function"]["name"] == made_up
 
 
-def test_a_call_in_the_old_form_that_was_given_an_id_has_it():
+OLD_ANSWER = {"role": "function", "name": "f", "content": "3"}
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        Message("tool", (ToolResult(None, "f", (Text("3"),)),)),
+        dialect("openai-chat").lift(OLD_ANSWER),
+    ],
+)
+def test_a_call_in_the_old_form_that_was_given_an_id_has_it(answer):
     """PT-13."""
     chat = dialect("openai-chat")
     old = {"role": "assistant", "content": None, "function_call": {"name": "f", "arguments": "{}"}}
-    answer = Message("tool", (ToolResult(None, "f", (Text("3"),)),))
 
     made, _ = complete_calls([chat.lift(old), answer], "openai-chat")
 
     call, result = (chat.lower(message)[0] for message in made)
     assert [each["id"] for each in call["tool_calls"]] == [result["tool_call_id"]]
-    assert "function_call" not in call
+    assert (result["role"], "function_call" in call) == ("tool", False)
+    assert chat.lower(chat.lift(OLD_ANSWER)) == (OLD_ANSWER,)
+    linked = {**OLD_ANSWER, "tool_call_id": "a"}
+    assert chat.lower(chat.lift(linked)) == (linked,)
     assert chat.lower(chat.lift(old)) == (old,)

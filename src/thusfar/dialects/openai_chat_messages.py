@@ -165,6 +165,7 @@ def _lift_result(message: Mapping[str, Any]) -> ToolResult:
     wire = note(
         NAME,
         role=message["role"] if call_id is None or message["role"] != "tool" else None,
+        linked=call_id is not None and message["role"] != "tool",
         content=form if vendor or form != _usual_form(content, calls=False) else None,
         ids=listed,
         rest=without(message, *taken),
@@ -209,7 +210,8 @@ def _plain_text(message: Message) -> str | None:
 def _lower_result(result: ToolResult) -> dict[str, Any]:
     facts = noted(result.wire, NAME)
     role = facts.get("role")
-    if role not in ("tool", "function"):
+    given = result.call_id is not None and not facts.get("linked")  # since it was received
+    if role not in ("tool", "function") or (role == "function" and given):
         role = "tool" if result.call_id is not None else "function"
         if result.call_id is None and result.name is None:
             raise unsupported("a tool result with neither a call id nor a name", NAME)
