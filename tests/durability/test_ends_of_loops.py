@@ -97,6 +97,37 @@ def test_connections_of_a_loop_that_ended_are_closed_by_the_next(postgres_url: s
     store.close()
 
 
+@pytest.mark.parametrize("how", ["close", "aclose", "another thread"])
+def test_a_closed_store_keeps_no_connection_of_a_loop_that_goes_on(
+    postgres_url: str, how: str
+) -> None:
+    name = f"closed-{how[0]}-{os.getpid()}"
+    store = PostgresStore(f"{postgres_url}&application_name={name}", namespace=name)
+
+    async def main() -> None:
+        told = Thread("t", store=store)
+        await asyncio.gather(*(told.read() for _ in range(4)))
+        assert others(postgres_url, name) == 4
+        working = asyncio.create_task(told.append(user("u1")))
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        if how == "another thread":
+            await asyncio.to_thread(store.close)
+        elif how == "close":
+            store.close()
+        else:
+            await store.aclose()
+        await asyncio.wait([working])
+        await asyncio.sleep(0)
+        for _ in range(100):  # the server sees the end of a session a little later
+            if not others(postgres_url, name):
+                return
+            await asyncio.sleep(0.05)
+        raise AssertionError
+
+    ended(main)
+
+
 def test_whoever_waits_for_a_connection_is_told_that_the_store_was_closed(
     postgres_url: str,
 ) -> None:
@@ -139,7 +170,7 @@ def test_async_code_hears_that_all_connections_work(
         taken = await pool.take(SECONDS)
         with pytest.raises(StorageBusyError):
             await Thread("t", store=store).append(user("u1"))
-        await pool.give_back(taken)
+        pool.give_back(taken)
         assert (await Thread("t", store=store).append(user("u1"))).status == "selected"
         await store.aclose()
 

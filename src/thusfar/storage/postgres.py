@@ -138,7 +138,7 @@ class PostgresStore:
             except StorageError:
                 await connection.close()
             finally:
-                await pool.give_back(connection)
+                pool.give_back(connection)
 
         try:
             return await adrive(steps, answer)
@@ -146,17 +146,17 @@ class PostgresStore:
             await _ended(end(), stop=False)  # no cancellation takes a connection from the pool
 
     def close(self) -> None:
-        """Close the connections of sync code; views of other namespaces close with it."""
+        """Close all connections; views of other namespaces close with it."""
         self._shared.close()
 
     async def aclose(self) -> None:
-        """Close the connections of sync code and of the running event loop."""
+        """Close all connections, from async code."""
         await self.leave_loop()
         self._shared.close()
 
     async def leave_loop(self) -> None:
         """Close the connections of the running event loop; the store stays open."""
-        await self._shared.leave_loop()
+        self._shared.leave_loop()
 
 
 async def _ended(work: Coroutine[Any, Any, Result], *, stop: bool) -> Result:

@@ -10,6 +10,7 @@ import math
 import os
 import threading
 import time
+from contextlib import suppress
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -203,19 +204,26 @@ class Connections:
             connection.close()
 
     def close(self) -> None:
-        """Close the sync pool."""
+        """Close all pools; a connection that works closes when it comes back."""
         self._closed = True
-        if self._pool is not None and self._process == os.getpid():
+        if self._process != os.getpid():
+            return
+        if self._pool is not None:
             self._pool.close()
             self._pool = None
+        with self._guard:
+            pools = list(self._loop_pools.items())
+        for loop, pool in pools:
+            with suppress(RuntimeError):  # the loop ended meanwhile
+                loop.call_soon_threadsafe(pool.close)
 
-    async def leave_loop(self) -> None:
+    def leave_loop(self) -> None:
         """Close the running loop's pool."""
         import asyncio
 
         pool = self._loop_pools.pop(asyncio.get_running_loop(), None)
         if pool is not None:
-            await pool.close()
+            pool.close()
 
 
 _ORPHANS: list[Any] = []  # kept so that no destructor closes a parent's connection

@@ -89,7 +89,7 @@ class LoopPool:
             await asyncio.sleep(pause)
             pause = min(pause * 2, _LONGEST_PAUSE)
 
-    async def give_back(self, connection: Any) -> None:
+    def give_back(self, connection: Any) -> None:
         """Keep a connection for the next operation, if it is fit for one."""
         now = time.monotonic()
         old = now - self._since[connection] > LIFE_SECONDS
@@ -97,21 +97,21 @@ class LoopPool:
         if at_rest and not old and not self._closed:
             self._idle.append((connection, now))
         else:
-            await self._ended(connection)
+            self._ended(connection)
         self._places.release()
         while self._idle and now - self._idle[0][1] > IDLE_SECONDS:
-            await self._ended(self._idle.popleft()[0])
+            self._ended(self._idle.popleft()[0])
 
-    async def _ended(self, connection: Any) -> None:
+    def _ended(self, connection: Any) -> None:
         del self._since[connection]
-        await connection.close()
+        connection.pgconn.finish()  # as its own close does, which nothing has to wait for
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Close what is idle; what is taken closes when it comes back, and nobody waits longer."""
         if not self._closed:
             self._closed = True
             while self._idle:
-                await self._ended(self._idle.popleft()[0])
+                self._ended(self._idle.popleft()[0])
             self._places.release()  # whoever waits sees that it is closed, and wakes the next
 
     def abandon(self) -> None:
