@@ -327,3 +327,37 @@ def test_complaints_about_a_task_alone_are_no_complaints_of_the_run():
     assert failure is not None
     assert failure.errors
     assert "not accepted" not in str(process.partial_prompt("errorsOnly"))
+
+
+class Gone(io.StringIO):
+    """A stream whose reader went away."""
+
+    def write(self, text: str, /) -> int:
+        raise BrokenPipeError
+
+
+def closed() -> io.StringIO:
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("stream", [Gone(), closed()], ids=["broken", "closed"])
+def test_a_log_whose_stream_is_gone_changes_nothing_about_a_run(stream: io.StringIO):
+    log = TerminalLog(stream)
+    process = Process([HUB, ADD], model=Scripted([choose("add"), '{"x": 1}']), on_event=log)
+
+    assert process.run_sync().status == "finished"
+    assert (log.steps, log.calls) == (2, 2)
+
+
+def test_a_run_whose_terminal_is_gone_is_cancelled_and_not_sent_unseen():
+    model = Scripted("x")
+    process = Process(
+        [ADD], model=model, interceptor=TerminalInterceptor(Gone(), ask=lambda _: "f")
+    )
+
+    outcome = process.run_sync()
+
+    assert (outcome.status, outcome.reason) == ("cancelled", "the terminal is gone")
+    assert model.calls == []

@@ -32,7 +32,8 @@ ASKED: Final = "[u]se an answer, [f]orward, [s]kip, [c]ancel? "
 class TerminalLog:
     r"""Prints a run as it goes, with its progress; pass it as `on_event`.
 
-    Prints nothing where standard error is no terminal. Listening changes nothing about a run.
+    Prints nothing where standard error is no terminal, and no more where its stream is gone:
+    listening changes nothing about a run.
 
     Args:
         stream: Where to. `None`: standard error, if that is a terminal.
@@ -86,7 +87,10 @@ class TerminalLog:
         if self._console is not None:
             of = f"/{self._most}" if self._most is not None else ""
             shown = f"{step:>3}{of}  {printable(text)}"
-            self._console.print(shown, style=style or None, markup=False, soft_wrap=True)
+            try:
+                self._console.print(shown, style=style or None, markup=False, soft_wrap=True)
+            except (OSError, ValueError):  # nobody reads any more, or it was closed
+                self._console = None
 
     def __repr__(self) -> str:
         return (
@@ -102,7 +106,7 @@ class TerminalInterceptor:
         stream: Where prompts are shown. `None`: standard error; without a terminal there every
             call is forwarded.
         ask: Reads a line of what is typed, given a question. `None`: standard input. The end of
-            the input cancels the run.
+            the input, or of the stream, cancels the run.
     """
 
     def __init__(
@@ -115,8 +119,8 @@ class TerminalInterceptor:
         """Ask about a call."""
         if self._console is None:
             return Forward()
-        self._show(call)
         try:
+            self._show(call)
             while True:
                 match self._ask(ASKED).strip().lower():
                     case "u" | "use":
@@ -129,6 +133,8 @@ class TerminalInterceptor:
                         return Cancel(self._ask("Why? "))
         except EOFError:
             return Cancel("the input ended")
+        except BrokenPipeError:
+            return Cancel("the terminal is gone")
 
     def _show(self, call: Call) -> None:
         assert self._console is not None
@@ -146,7 +152,13 @@ def console_of(stream: TextIO | None) -> Console | None:
         return None
     from rich.console import Console
 
-    return Console(file=stream or sys.stderr, highlight=False, emoji=False)
+    class Quiet(Console):
+        """Raises where its stream is gone; what is built in ends the whole program."""
+
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Quiet(file=stream or sys.stderr, highlight=False, emoji=False)
 
 
 def printable(text: Any, *, lines: bool = False) -> str:
