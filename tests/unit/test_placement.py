@@ -569,3 +569,21 @@ def test_a_call_in_the_old_form_that_was_given_an_id_has_it(answer):
     linked = {**OLD_ANSWER, "tool_call_id": "a"}
     assert chat.lower(chat.lift(linked)) == (linked,)
     assert chat.lower(chat.lift(old)) == (old,)
+
+
+def test_what_a_model_drew_is_shown_with_the_next_words_of_the_user():
+    """PT-17."""
+    source = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}
+    picture = {"type": "image", "source": source}
+    asked = {"role": "user", "content": "Draw."}
+    drawn = {"role": "assistant", "content": [{"type": "text", "text": "Here."}, picture, CALL]}
+    answered = {"role": "user", "content": [RESULT]}
+    alone = {"role": "assistant", "content": [picture]}
+
+    placed = place(dialect("anthropic"), [asked, drawn, answered, alone])
+
+    kinds = [[b["type"] for b in m["content"]] for m in placed.messages[1:]]
+    assert kinds == [["text", "tool_use"], ["tool_result", "text", "image"]]
+    assert placed.messages[2]["content"][2] == picture
+    assert placed.added == ("[The assistant made this:]",)
+    assert drawn["content"][1] is picture

@@ -139,6 +139,8 @@ def _anthropic() -> dict[str, Breaker]:
     searched = {"role": "assistant", "content": [search, found, note]}
     rule = {"role": "system", "content": "Be brief."}
     used = [ask, calls, results, said]
+    source = {"type": "base64", "media_type": "image/gif", "data": "R0lGODlh"}
+    picture = {"type": "image", "source": source}
     marked = {**note, "cache_control": {"type": "ephemeral"}}
     return {
         "messages": Breaker([ask], without(0)),
@@ -154,6 +156,7 @@ def _anthropic() -> dict[str, Breaker]:
             [ask, calls, results, said, ask], lambda m: [*m[:3], calls, results, said]
         ),
         "id-form": Breaker(used, _used("toolu.1")),
+        "media-role": Breaker([ask, said, ask], put(1, content=[picture])),
         "tool-name": Breaker(used, part(1, 1, name="w" * 201)),
         "text-empty": Breaker(used, part(2, 1, text="")),
         "text-blank": Breaker([ask], put(0, content=" \n")),

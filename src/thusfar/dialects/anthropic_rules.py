@@ -115,6 +115,14 @@ def _server_call_unanswered(wire: Wire) -> Iterator[int]:
         yield from dict.fromkeys(open_calls)
 
 
+def _media_by_assistant(wire: Wire) -> Iterator[int]:
+    for position, message in enumerate(wire.messages):
+        if role_at(message) == "assistant" and any(
+            block.get("type") in ("image", "document") for block in _blocks(message)
+        ):
+            yield position
+
+
 def _call_misnamed(wire: Wire) -> Iterator[int]:
     for position, message in enumerate(wire.messages):
         names = [b.get("name") for b in _blocks(message) if b.get("type") == "tool_use"]
@@ -328,6 +336,13 @@ RULES: Final[tuple[Rule, ...]] = (
         "should have at most 200 characters'; https://github.com/earendil-works/pi/pull/1643 "
         f"{_READ}",
         check=_call_misnamed,
+    ),
+    Rule(
+        name="anthropic/media-role",
+        statement="Images and documents do not stand in assistant messages.",
+        source="https://github.com/SEMOSS/Semoss/issues/2323: 'image blocks are not permitted "
+        f"within assistant turns' {_READ}",
+        check=_media_by_assistant,
     ),
     Rule(
         name="anthropic/text-empty",

@@ -38,7 +38,7 @@ from thusfar.dialects.placement_turns import (
     without_system_run,
     written,
 )
-from thusfar.dialects.placement_values import EMPTY, GONE, Notes, Placed
+from thusfar.dialects.placement_values import DRAWN, EMPTY, GONE, Notes, Placed
 from thusfar.dialects.shapes import role_at
 
 IDS: Final = IdRule("a-zA-Z0-9_-", 256, unique="request")
@@ -46,6 +46,7 @@ NAMES: Final = IdRule("a-zA-Z0-9_-", 200)
 _TAKES_SYSTEM: Final = re.compile(r"claude-opus-4[-.]8")
 _SERVER_CALL: Final = "server_tool_use"
 _RESULT: Final = "_tool_result"
+_MEDIA: Final = ("image", "document")
 _OF_RESPONSES: Final = frozenset(
     {
         "id",
@@ -128,6 +129,7 @@ def place_anthropic(
     system = _with_run(system, run)
     entries = [_as_message(entry, notes) for entry in entries]
     _leave_out_unanswered(entries, notes)
+    _hand_on_media(entries, notes)
     entries = _without_empty(entries, notes)
     entries = join_summary(entries, spoken, notes)
     placed_by = _inline(entries, model)
@@ -198,6 +200,29 @@ def _leave_out_unanswered(entries: list[Entry], notes: Notes) -> None:
             if len(kept) < len(entry.blocks):
                 notes.note("parts-left-out", entry.at)
                 entry.blocks, entry.changed = kept, True
+
+
+def _hand_on_media(entries: list[Entry], notes: Notes) -> None:
+    """Show what a model drew with the next words of the user, which alone may hold it, in place.
+
+    At the end of the request, where there are none, it is left out.
+    """
+    held: list[Block] = []
+    for entry in entries:
+        if entry.role == "assistant":
+            drawn = [block for block in entry.blocks if block.get("type") in _MEDIA]
+            if drawn:
+                held += drawn
+                entry.blocks = [b for b in entry.blocks if b.get("type") not in _MEDIA]
+                entry.changed = True
+                notes.note("media-moved", entry.at)
+        elif entry.role == "user" and held:
+            results = [block for block in entry.blocks if WIRE.kind(block) == "result"]
+            rest = [block for block in entry.blocks if WIRE.kind(block) != "result"]
+            entry.blocks = [*results, WIRE.said(notes.wrote(DRAWN)), *held, *rest]
+            entry.changed, held = True, []
+    if held and not entries[-1].blocks:
+        entries.pop()
 
 
 def _inline(entries: list[Entry], model: str | None) -> set[int]:

@@ -44,6 +44,9 @@ EMPTY: Final = "[Empty.]"
 DOCUMENT: Final = "[See the document.]"
 """What stands beside a document where a text is required."""
 
+DRAWN: Final = "[The assistant made this:]"
+"""What stands before an image of the model that only a message of the user may hold."""
+
 MOST_SHOWN: Final = 8
 """Positions of a note that are shown to people."""
 
@@ -61,7 +64,7 @@ def fenced_system(text: str) -> str:
 
 def is_made(text: str) -> bool:
     """Tell whether a text is one that placement writes, so that nobody takes it for user input."""
-    return text in (CONTINUES, EMPTY) or (text.startswith(_OPEN) and text.endswith(_CLOSE))
+    return text in (CONTINUES, EMPTY, DRAWN) or (text.startswith(_OPEN) and text.endswith(_CLOSE))
 
 
 class PlacementNote(msgspec.Struct, frozen=True, kw_only=True):
