@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Generator, Iterator
@@ -12,6 +13,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from postgres_server import running_server
+
+# Tests say themselves what terminal they write to, and reach nothing but this machine.
+_OF_TERMINALS = ("CLICOLOR_FORCE", "COLUMNS", "FORCE_COLOR", "LINES", "NO_COLOR", "TTY_COMPATIBLE")
+for name in list(os.environ):
+    if name in _OF_TERMINALS or name.lower().endswith("_proxy"):
+        del os.environ[name]
 
 # A busy machine is no failure. The rest of the profile (in CI: equal examples each time) stays.
 settings.register_profile(
