@@ -282,3 +282,24 @@ def test_pictures_of_the_caller_go_over_to_another_wire():
     parts = second.requests[0]["contents"][0]["parts"]
     assert [*parts[1]] == ["inlineData"]
     assert isinstance(dialect("gemini").lift(second.requests[0]["contents"][0]).parts[1], Image)
+
+
+def test_a_hook_sees_the_turn_and_its_calls_over_a_thread_too():
+    seen = []
+
+    @tool
+    def look(number: int = 0) -> str:
+        """Look."""
+        return "seven"
+
+    def watch(step):
+        seen.append((step.reason, [m.role for m in step.turn], [u.name for u in step.tool_history]))
+
+    model = Scripted([ToolCall("c", "look", "{}"), "Seven."])
+    thread = Thread("t", store=open_store("memory:"))
+    generate_sync("Look.", model=model, thread=thread, tools=[look], prepare_step=watch)
+
+    assert seen == [
+        ("initial", ["user"], []),
+        ("tool-result", ["user", "assistant", "tool"], ["look"]),
+    ]

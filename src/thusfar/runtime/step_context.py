@@ -21,7 +21,7 @@ from thusfar.facts import facts_of
 from thusfar.messages import Message, Text, ToolCall, ToolResult
 from thusfar.planner.receipt import RequestReceipt
 from thusfar.runtime.arguments import PlanArguments
-from thusfar.runtime.collecting import dialect_of, turn_messages
+from thusfar.runtime.collecting import dialect_of, listed, turn_messages
 from thusfar.units import group
 
 StepReason = Literal["initial", "tool-result", "validation-retry", "pause"]
@@ -171,14 +171,20 @@ class StepContext:
     @cached_property
     def turn(self) -> tuple[Any, ...]:
         """Messages of the current turn, of an execution with what it brought so far."""
-        return frozen(turn_messages(self._said.turn, self._dialect))  # type: ignore[no-any-return]
+        return frozen(self._turn)  # type: ignore[no-any-return]
 
     @cached_property
     def tool_history(self) -> tuple[ToolUse, ...]:
         """The tool calls of the caller's transcript and of the current turn, in order."""
-        said = [*_listed(self._said.messages), *turn_messages(self._said.turn, self._dialect)]
+        said = [*_listed(self._said.messages), *self._turn]
         read = self._dialect.lift
         return tool_uses([each if isinstance(each, Message) else read(each) for each in said])
+
+    @property
+    def _turn(self) -> tuple[Any, ...]:
+        """The current turn; that of a thread is canonical, whatever the transcript is in."""
+        said = self._said.turn
+        return turn_messages(said, self._dialect) if isinstance(said, str) else listed(said)
 
     @cached_property
     def _dialect(self) -> Dialect:
