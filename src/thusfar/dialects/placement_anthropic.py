@@ -195,7 +195,7 @@ def _leave_out_unanswered(entries: list[Entry], notes: Notes) -> None:
             continue
         for entry in run:
             kept = [
-                b for b in entry.blocks if b.get("type") != _SERVER_CALL or b["id"] not in asked
+                b for b in entry.blocks if b.get("type") != _SERVER_CALL or b.get("id") not in asked
             ]
             if len(kept) < len(entry.blocks):
                 notes.note("parts-left-out", entry.at)
