@@ -33,8 +33,14 @@ def check_id(value: object, what: str) -> None:
         )
 
 
-def check_text(name: str, value: object, owner: str) -> None:
+def check_text(name: str, value: object, owner: str, *, fix: str | None = None) -> None:
     """Check for text, or `None`.
+
+    Args:
+        name: Name of the option.
+        value: What was given.
+        owner: What was given the option, for the message.
+        fix: What to pass instead; text of that name unless told.
 
     Raises:
         InvalidDefinitionError: `INVALID_DEFINITION`, for anything else.
@@ -42,23 +48,14 @@ def check_text(name: str, value: object, owner: str) -> None:
     if value is not None and not isinstance(value, str):
         raise InvalidDefinitionError(
             f"{owner} had a {type(value).__name__} as {name}.",
-            fix=f"Pass text for {name}.",
+            fix=fix or f"Pass text for {name}.",
             option=name,
         )
 
 
 def check_target(name: str, value: object, owner: str) -> None:
-    """Check for the id of a task or `END`, or `None`.
-
-    Raises:
-        InvalidDefinitionError: `INVALID_DEFINITION`, for anything else, such as a task.
-    """
-    if value is not None and not isinstance(value, str):
-        raise InvalidDefinitionError(
-            f"{owner} had a {type(value).__name__} as {name}.",
-            fix="Pass the id of a task, or END.",
-            option=name,
-        )
+    """Check for the id of a task or `END`, or `None`; a task itself is none. See `check_text`."""
+    check_text(name, value, owner, fix="Pass the id of a task, or END.")
 
 
 def check_names(name: str, value: object, owner: str, *, each: type = object) -> None:

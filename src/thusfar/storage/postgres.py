@@ -92,14 +92,7 @@ class PostgresStore:
                 pool.putconn(connection)
 
     def append_following(self, key: Key, head: HeadRow, digest: bytes, body: bytes) -> bool:
-        """Store one plain message, if the head that was remembered is still the owner's.
-
-        Args:
-            key: Namespace, thread id and owner.
-            head: Where the message puts the head.
-            digest: Of the message.
-            body: The message as stored JSON, with its id, in UTF-8.
-        """
+        """Store one plain message behind a remembered head; see `thread.shortcut.Following`."""
         pool = self._shared.pool()
         connection = self._shared.borrow(pool)
         row = node_at(head, None, digest, body.decode())

@@ -80,14 +80,7 @@ class Pool(Shared):
             self._idle.append(session)
 
     def append_following(self, key: Key, head: HeadRow, digest: bytes, body: bytes) -> bool:
-        """Store one plain message, if the head that was remembered is still the owner's.
-
-        Args:
-            key: Namespace, thread id and owner.
-            head: Where the message puts the head.
-            digest: Of the message.
-            body: The message as stored JSON, with its id, in UTF-8.
-        """
+        """Store one plain message behind a remembered head; see `thread.shortcut.Following`."""
         node = head.node
         values = (
             *key,
