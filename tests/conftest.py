@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 import warnings
 from collections.abc import Generator, Iterator
 from typing import Any
@@ -25,6 +26,8 @@ settings.register_profile(
     "unhurried", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("unhurried")
+
+_LONG_COLLECTION = 0.01  # seconds
 
 
 @pytest.fixture(scope="session")
@@ -49,3 +52,25 @@ def pytest_runtest_protocol() -> Generator[None, object, object]:
             kept.flush_cache()
             gc.collect()
     return done
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Refuse a test that is named otherwise in each process: workers could not share it."""
+    if " at 0x" in item.nodeid:
+        raise pytest.UsageError(f"A test has an address of memory in its id: {item.nodeid}")
+
+
+def pytest_collection_finish() -> None:
+    """Leave alone what lives as long as the session, so that collecting garbage is quick."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def _complains_itself() -> Iterator[None]:
+    """Collect what a test left open behind that test, and not in the middle of another one."""
+    yield
+    begun = time.perf_counter()
+    gc.collect()
+    if time.perf_counter() - begun > _LONG_COLLECTION:  # modules were imported: they stay
+        gc.freeze()
