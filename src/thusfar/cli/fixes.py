@@ -46,7 +46,7 @@ FIXES: Final = {
     "result-once": "Remove the second result.",
     "results-first": "Move the results before the other blocks of the message.",
     "role": "Use one of these roles.",
-    "server-calls-answered": "Remove the call that the provider was to run, or add its result behind it.",
+    "server-calls-answered": "Remove the call, or add the result that the provider gave of it.",
     "system-place": "Move the system text out of the list, or behind a user message.",
     "text-blank": "Remove the text block, or write something in it.",
     "text-empty": "Remove the empty text block.",
