@@ -48,9 +48,9 @@ from thusfar.storage.statements import (
 )
 
 CHECKPOINT_SECONDS: Final = 0.5  # an erasure waits so long for readers before it says "pending"
-# Rare checkpoints save a tenth of an append at NORMAL. At FULL each sync of a log that still grows
-# takes twice as long as of one that begins anew, so that it begins anew soon.
-CHECKPOINT_PAGES: Final = {"NORMAL": 4_000, "FULL": 1_000}
+# At NORMAL half as many pages cost an append a tenth more, and so do twice as many. At FULL each
+# sync of a log that still grows takes twice as long as of one that begins anew.
+CHECKPOINT_PAGES: Final = {"NORMAL": 2_000, "FULL": 1_000}
 _SHORTEST_WAIT: Final = 0.0002  # seconds; about the time of one commit without a sync
 _LONGEST_WAIT: Final = 0.01  # seconds; longer waits starve one of many writers
 _BEGIN: Final = ("BEGIN", ())
