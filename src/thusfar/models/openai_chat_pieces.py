@@ -8,7 +8,7 @@ Source:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from thusfar.models.port import ModelEvent, ReasoningDelta, TextDelta, ToolCallDelta
@@ -94,16 +94,16 @@ def deltas_of(key: str, value: Any) -> list[ModelEvent]:
         if key in _REASONING:
             return [ReasoningDelta(value)]
         return [TextDelta(value)] if key == "content" else []
-    events: list[ModelEvent] = []
-    if key == "content" and isinstance(value, list):
-        for part in value:
-            if isinstance(part, Mapping):
-                if isinstance(said := part.get("text"), str) and said:
-                    events.append(TextDelta(said))
-                for chunk in part.get("thinking") or ():
-                    if isinstance(chunk, Mapping) and chunk.get("text"):
-                        events.append(ReasoningDelta(str(chunk["text"])))
-    return events
+    parts = value if key == "content" and isinstance(value, list) else ()
+    return [event for part in parts if isinstance(part, Mapping) for event in _said_in(part)]
+
+
+def _said_in(part: Mapping[str, Any]) -> Iterator[ModelEvent]:
+    if isinstance(said := part.get("text"), str) and said:
+        yield TextDelta(said)
+    for chunk in part.get("thinking") or ():
+        if isinstance(chunk, Mapping) and chunk.get("text"):
+            yield ReasoningDelta(str(chunk["text"]))
 
 
 def grow(into: dict[str, Any], key: str, value: Any) -> None:

@@ -76,8 +76,8 @@ def read_answer(task: Task, text: str, visible: Sequence[Transition]) -> Answer:
     if free and not isinstance(value, Mapping):
         return Outputs(value=text)
     if isinstance(value, TranscriptError):
-        return _refused(f"The answer was not one JSON {'object' if task.edges else 'value'}: "
-                        f"{_why(value)}.")  # fmt: skip
+        wanted = "object" if task.edges else "value"
+        return _refused(f"The answer was not one JSON {wanted}: {_why(value)}.")
     return read_value(task, value, visible)
 
 

@@ -63,10 +63,8 @@ def task_steps(
     values = process.state.values_only if state is None else to_json(state)
     working = State(values, process.log.mirror)
     occupy(process)
-    was, errors = (
-        process.swap(Position(at=task_id, inputs=to_json(given)), working),
-        process.last_errors,
-    )
+    errors = process.last_errors
+    was = process.swap(Position(at=task_id, inputs=to_json(given)), working)
     run = Run(process=process, began=process.monotonic(), alone=True)
     run.begin_step(task_id)
     try:
