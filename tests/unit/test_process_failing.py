@@ -234,16 +234,15 @@ def test_a_step_that_took_too_long_is_taken_over_and_a_run_that_did_is_not(limit
         assert outcome.failure.cause.facts[named] == getattr(limits, named)
 
 
+def slow_inside(now: list[float]) -> Process:
+    """A process that takes 9 seconds, with a task that would take over its failures."""
+    tasks = [ScriptTask(id="work", run=taking(now, 9)), ScriptTask(id="spare", run=str)]
+    return ticking(Process(tasks, id="inside", error_task="spare"), now)
+
+
 def test_the_time_of_the_run_around_is_taken_over_neither_inside_nor_outside():
     now = [0.0]
-    inside = ticking(
-        Process(
-            [ScriptTask(id="work", run=taking(now, 9)), ScriptTask(id="spare", run=str)],
-            id="inside",
-            error_task="spare",
-        ),
-        now,
-    )
+    inside = slow_inside(now)
     limits = RunLimits(run_timeout_seconds=5)
     process = Process(
         [SubProcess(id="sub", process=inside), MEND], error_task="mend", limits=limits
@@ -259,14 +258,7 @@ def test_the_time_of_the_run_around_is_taken_over_neither_inside_nor_outside():
 
 def test_the_time_of_the_step_around_ends_what_is_inside_and_is_taken_over_outside():
     now = [0.0]
-    inside = ticking(
-        Process(
-            [ScriptTask(id="work", run=taking(now, 9)), ScriptTask(id="spare", run=str)],
-            id="inside",
-            error_task="spare",
-        ),
-        now,
-    )
+    inside = slow_inside(now)
     process = Process(
         [SubProcess(id="sub", process=inside), MEND],
         error_task="mend",
